@@ -1,0 +1,1 @@
+"""acpbridge: Claude Code in any editor that speaks the Agent Client Protocol."""

@@ -1,0 +1,149 @@
+"""The agent end: takes what leaves the pipeline toward the agent, and serves or writes it.
+
+Owns the sessions of the connection. All of its state is touched on the SDK loop; `accept` hands a message over from the
+last stage's thread and comes back at once. What a method of the client means is in `sessions/`, one Claude Code in
+`claude/`. The SDK costs 0.7 s to import: `initialize` is answered before, and the first session waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from loguru import logger
+
+from middleware.errors import Failure
+from middleware.messages import (
+    AgentCall,
+    AgentReply,
+    Answer,
+    Closing,
+    Initialized,
+    Interrupt,
+    Message,
+    Prompt,
+    Request,
+    RequestFailed,
+    Response,
+)
+from middleware.profile import ClientProfile
+
+from .claude.loop import SdkLoop
+from .sessions.failures import RequestRefused, failure_of
+
+if TYPE_CHECKING:
+    from .claude.session import ClaudeSession
+
+
+class AgentEnd:
+    """The sessions of one connection.
+
+    Args:
+        loop: the SDK loop, started by the caller.
+        feed: puts messages into the pipeline; from any thread.
+        has_room: whether the pipeline takes more.
+    """
+
+    def __init__(self, loop: SdkLoop, *, feed: Callable[..., None], has_room: Callable[[], bool]) -> None:
+        self.loop = loop
+        self.feed = feed
+        self.has_room = has_room
+        self.sessions: dict[str, ClaudeSession] = {}
+        self.closed = threading.Event()
+        self._closing = False
+        self.profile = ClientProfile()
+
+    def start(self) -> None:
+        """Begin to import the SDK, on a thread of its own."""
+        threading.Thread(target=self._import_sdk, name="sdk import", daemon=True).start()
+
+    def accept(self, message: Message) -> None:
+        """Take a message that leaves the pipeline; from any one thread, in order."""
+        self.loop.call(self._take, message)
+
+    def room_changed(self) -> None:
+        """The pipeline has room again; from any thread."""
+        self.loop.call(self._recheck)
+
+    async def sdk(self, module: str) -> ModuleType:
+        """A module that needs the SDK, when it is imported; other sessions go on meanwhile."""
+        return await asyncio.get_running_loop().run_in_executor(None, importlib.import_module, module)
+
+    # ------------------------------------------------------------------------------------------ on the loop
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case Prompt():
+                session = self.sessions.get(message.session)
+                if session is None:
+                    self.feed(
+                        RequestFailed(request=message.request, failure=Failure.session_not_found(message.session))
+                    )
+                else:
+                    session.prompt(message)
+            case Interrupt() if message.session in self.sessions:
+                self.sessions[message.session].interrupt(message)
+            case Answer() if message.session in self.sessions:
+                self.sessions[message.session].answer(message)
+            case Request():
+                self.loop.spawn(self._serve(message), f"{message.method} {message.request}")
+            case AgentCall():
+                failure = Failure.method_not_found(message.name)
+                self.feed(AgentReply(session=message.session, call=message.call, failure=failure))
+            case Closing():
+                if not self._closing:
+                    self._closing = True
+                    self.loop.spawn(self._close_all(), "closing")
+            case Initialized():
+                self.profile = message.profile
+            case _:
+                logger.debug("the agent end has no use for {}", type(message).__name__)
+
+    async def _serve(self, request: Request) -> None:
+        from .sessions import METHODS
+
+        serve = METHODS.get(request.method)
+        try:
+            if serve is None:
+                raise RequestRefused(Failure.method_not_found(request.method))
+            if self._closing:
+                raise RequestRefused(Failure.internal("The agent is closing."))
+            result = await serve(self, request)
+        except Exception as error:
+            self.feed(RequestFailed(request=request.request, failure=failure_of(error, request.method)))
+        else:
+            self.feed(Response(request=request.request, result=result))
+
+    async def _close_all(self) -> None:
+        try:
+            await asyncio.gather(*(self.close_session(name) for name in list(self.sessions)), return_exceptions=True)
+        finally:
+            self.closed.set()
+
+    async def close_session(self, name: str) -> None:
+        """End a session's Claude Code, and say that nothing of it follows. One that is not open is no error."""
+        from middleware.messages import SessionClosed
+
+        session = self.sessions.pop(name, None)
+        if session is None:
+            return
+        try:
+            await session.close()
+        except Exception as error:
+            logger.opt(exception=error).error("session {}: Claude Code did not end as it should", name)
+        finally:
+            self.feed(SessionClosed(session=name))
+
+    def _recheck(self) -> None:
+        for session in self.sessions.values():
+            session.flow.recheck()
+
+    def _import_sdk(self) -> None:
+        try:
+            importlib.import_module("acpbridge.claude.session")
+        except Exception as error:
+            logger.opt(exception=error).error("claude-agent-sdk cannot be imported")

@@ -1,0 +1,179 @@
+"""The command line of `acpbridge chat`: arguments, terminal, keyboard and signals around a conversation."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from loguru import logger
+
+from acpbridge.chat.client import Client, Interrupted, NoMoreInput, Posted, Terminated, Typed
+from acpbridge.chat.conversation import Conversation
+from acpbridge.chat.offline import offline
+from acpbridge.chat.view import Style, View, clean
+from acpbridge.stdio import LineReader
+
+AGENT: Final = (sys.executable, "-m", "acpbridge")
+_NOTHING_TO_READ: Final = "Without a terminal there must be a PROMPT, or prompts on stdin, one a line."
+
+
+def main(argv: list[str], command: Sequence[str] = AGENT) -> int:
+    """Hold a conversation with the agent that `command` starts; the exit code.
+
+    0: done; 1: the agent or a prompt failed; 2: wrong arguments; 130 and 143: ended by Ctrl-C or a signal. Call it on
+    the main thread: signals go to no other. It takes over the program's logging, of which only warnings are shown.
+    """
+    options = _parser().parse_args(argv)
+    logger.remove()
+    logger.add(sys.stderr, level="WARNING", format="{level}: {message}")
+    try:
+        return _chat(options, command)
+    except BrokenPipeError:
+        # Whoever read our output has gone (`| head`); the interpreter must not try to flush into it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="acpbridge chat",
+        description="Talk to the agent at this terminal, as an editor would.",
+        epilog="Ctrl-C cancels the running turn, Ctrl-D ends. Without a terminal, permission is refused (with "
+        "--offline: allowed once), and the program ends after the last turn.",
+    )
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="no account and no network: Claude Code with a scripted model, in a temporary directory",
+    )
+    parser.add_argument("--cwd", type=Path, metavar="DIR", help="the session's directory (the current one)")
+    parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="the first prompt; its words are joined")
+    return parser
+
+
+def _chat(options: argparse.Namespace, command: Sequence[str]) -> int:
+    terminal = sys.stdin is not None and sys.stdin.isatty()
+    prompts: tuple[str, ...] = (" ".join(options.prompt),) if options.prompt else ()
+    environment: Mapping[str, str] | None = None
+    view, write = View(_style()), _writer()
+    with ExitStack() as stack:
+        if options.offline:
+            if options.cwd is not None:
+                write(view.problem("--offline works in a temporary directory of its own: leave out --cwd."))
+                return 2
+            setting = stack.enter_context(offline())
+            cwd, environment, prompts = setting.cwd, setting.environment, prompts or setting.prompts
+        else:
+            cwd = (options.cwd or Path()).resolve()
+            if not cwd.is_dir():
+                write(view.problem(f"There is no directory {cwd}."))
+                return 2
+        # In a pipeline with a prompt, or offline, stdin is not ours to read.
+        reads_input = terminal or not prompts
+        if reads_input and sys.stdin is None:
+            write(view.problem(_NOTHING_TO_READ))
+            return 2
+        try:
+            client = Client(command, environment=environment)
+        except OSError as problem:
+            write(view.problem(f"The agent cannot be started: {problem}\nCommand: {shlex.join(command)}"))
+            return 1
+        conversation = Conversation(
+            client,
+            view,
+            write,
+            cwd=str(cwd),
+            prompts=prompts,
+            terminal=terminal,
+            input_open=reads_input,
+            verdict="allow_once" if options.offline else "reject_once",
+            login_command=command,
+        )
+        stack.callback(client.close)
+        with _signals(client.post):
+            if reads_input:
+                _read_keyboard(client.post)
+            code = conversation.run()
+            ended = client.close()
+        if conversation.agent_gone:
+            write(view.problem(f"The agent ended unexpectedly (exit code {ended.code})."))
+            if tail := client.stderr_tail():
+                write(view.block("The last that it wrote to stderr:", *(f"  {clean(line)}" for line in tail)))
+        return code
+
+
+def _style() -> Style:
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    try:
+        "○●✓✗".encode(encoding)
+        unicode = True
+    except (UnicodeEncodeError, LookupError):
+        unicode = False
+    # A Windows console of its own shows escape sequences as text; Windows Terminal and others say who they are.
+    capable = "WT_SESSION" in os.environ or "TERM" in os.environ if sys.platform == "win32" else True
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb" and capable
+    return Style(colour=colour, unicode=unicode)
+
+
+def _writer() -> Callable[[str], None]:
+    """Writes to stdout at once; a character that its encoding lacks becomes a question mark."""
+    stream = sys.stdout
+    encoding = getattr(stream, "encoding", None) or "ascii"
+
+    def write(text: str) -> None:
+        if text:
+            stream.write(text.encode(encoding, "replace").decode(encoding))
+            stream.flush()
+
+    return write
+
+
+def _read_keyboard(post: Callable[[Posted], None]) -> None:
+    """Post what is typed, or stands in the file that is stdin, from a thread that may outlive the conversation."""
+    encoding = getattr(sys.stdin, "encoding", None) or "utf-8"
+    # Not sys.stdin: a thread that is blocked in it makes the interpreter crash when it ends.
+    LineReader(
+        open(0, "rb", closefd=False),  # noqa: SIM115
+        on_line=lambda line: post(Typed(line.decode(encoding, "replace"))),
+        on_oversized=lambda length: logger.warning("a line of more than {} bytes is no prompt", length),
+        on_eof=lambda: post(NoMoreInput()),
+    ).start()
+
+
+@contextmanager
+def _signals(post: Callable[[Posted], None]) -> Iterator[None]:
+    """While the block runs, signals are events.
+
+    Their numbers arrive on a socket, which works on Windows, too, where a main thread that waits for a queue would not
+    see a Ctrl-C.
+    """
+    reading, writing = socket.socketpair()
+    writing.setblocking(False)
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+    def read() -> None:
+        while number := reading.recv(1):
+            post(Interrupted() if number[0] == signal.SIGINT else Terminated())
+
+    thread = threading.Thread(target=read, name="chat signals", daemon=True)
+    thread.start()
+    fd_before = signal.set_wakeup_fd(writing.fileno())
+    handlers_before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in handlers_before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(fd_before)
+        writing.close()
+        thread.join()
+        reading.close()

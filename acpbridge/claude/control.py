@@ -1,0 +1,151 @@
+"""Asks of Claude Code and their answers on its wire: control requests in, control responses out. Pure functions.
+
+A request that the bridge does not serve is refused at once, so that Claude Code never waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from loguru import logger
+
+from middleware.messages import (
+    Answer,
+    Ask,
+    AskWithdrawn,
+    Message,
+    PermissionAnswer,
+    PermissionAsk,
+    ToolGate,
+    ToolGateAnswer,
+)
+
+Frame = Mapping[str, Any]
+
+GATE = "acpbridge_tool_gate"
+"""The id of our PreToolUse hook."""
+
+INITIALIZE: Mapping[str, Any] = {"hooks": {"PreToolUse": [{"matcher": None, "hookCallbackIds": [GATE]}]}}
+"""Members of `initialize` that these asks need."""
+
+_ASK_MEMBERS = frozenset(
+    {
+        "subtype",
+        "tool_name",
+        "input",
+        "tool_use_id",
+        "agent_id",
+        "permission_suggestions",
+        "display_name",
+        "decision_reason",
+        "blocked_path",
+    }
+)
+
+
+def ask_of(session: str, frame: Frame) -> Message | Frame:
+    """The ask that a control request stands for, or the refusal to write back."""
+    number = str(frame.get("request_id"))
+    request = frame.get("request")
+    request = request if isinstance(request, dict) else {}
+    if request.get("subtype") == "can_use_tool":
+        return _permission(session, number, request)
+    if request.get("subtype") == "hook_callback" and request.get("callback_id") == GATE:
+        return _gate(session, number, request)
+    if request.get("subtype") == "elicitation":
+        return _success(number, {"action": "cancel"})
+    logger.debug("session {}: the control request {} is not served", session, request.get("subtype"))
+    return _error(number, f"Unsupported control request subtype: {request.get('subtype')}")
+
+
+def withdrawal_of(session: str, frame: Frame) -> AskWithdrawn:
+    return AskWithdrawn(session=session, ask=str(frame.get("request_id")))
+
+
+def response_to(answer: Answer) -> Frame:
+    """The control response that an answer is."""
+    match answer:
+        case PermissionAnswer(decision="abort"):
+            # What the reference's callback throws, in the words that Claude Code then shows (examples/facts 17).
+            return _error(answer.ask, f"Error: {answer.message}")
+        case PermissionAnswer():
+            return _success(answer.ask, _permission_response(answer))
+        case ToolGateAnswer(deny=None):
+            return _success(answer.ask, {})
+        case ToolGateAnswer():
+            return _success(
+                answer.ask,
+                {
+                    "hookSpecificOutput": {
+                        "hookEventName": "PreToolUse",
+                        "permissionDecision": "deny",
+                        "permissionDecisionReason": answer.deny,
+                    }
+                },
+            )
+    return _error(answer.ask, f"{type(answer).__name__} cannot be answered")
+
+
+def _permission(session: str, number: str, request: Frame) -> PermissionAsk:
+    asked = request.get("input")
+    return PermissionAsk(
+        session=session,
+        ask=number,
+        tool_use=_text(request, "tool_use_id"),
+        agent=_text(request, "agent_id"),
+        name=_text(request, "tool_name") or "",
+        input=asked if isinstance(asked, dict) else {},
+        suggestions=request.get("permission_suggestions"),
+        display_name=_text(request, "display_name"),
+        decision_reason=_text(request, "decision_reason"),
+        blocked_path=_text(request, "blocked_path"),
+        details={key: value for key, value in request.items() if key not in _ASK_MEMBERS},
+    )
+
+
+def _gate(session: str, number: str, request: Frame) -> Ask:
+    hook = request.get("input")
+    hook = hook if isinstance(hook, dict) else {}
+    asked = hook.get("tool_input")
+    return ToolGate(
+        session=session,
+        ask=number,
+        tool_use=_text(request, "tool_use_id") or _text(hook, "tool_use_id"),
+        agent=_text(hook, "agent_id"),
+        name=_text(hook, "tool_name") or "",
+        input=asked if isinstance(asked, dict) else {},
+    )
+
+
+def _permission_response(answer: PermissionAnswer) -> Frame:
+    response: dict[str, Any] = {"behavior": answer.decision}
+    if answer.decision == "allow":
+        response["updatedInput"] = dict(answer.updated_input or {})
+        if answer.updated_permissions is not None:
+            response["updatedPermissions"] = [dict(update) for update in answer.updated_permissions]
+    else:
+        response["message"] = answer.message
+        if answer.interrupt:
+            response["interrupt"] = True
+    if answer.tool_use is not None:
+        response["toolUseID"] = answer.tool_use
+    if answer.classification is not None:
+        response["decisionClassification"] = answer.classification
+    return response
+
+
+def _text(source: Frame, key: str) -> str | None:
+    value = source.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def _success(number: str, response: Frame) -> Frame:
+    return {
+        "type": "control_response",
+        "response": {"subtype": "success", "request_id": number, "response": response},
+    }
+
+
+def _error(number: str, error: str) -> Frame:
+    return {"type": "control_response", "response": {"subtype": "error", "request_id": number, "error": error}}

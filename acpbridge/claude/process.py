@@ -1,0 +1,109 @@
+"""One Claude Code: started, spoken to, ended. What is said to it is decided elsewhere.
+
+Runs on the SDK loop. Writing goes through one queue, so that what the bridge says reaches Claude Code in the order in
+which it was said: a cancel behind its prompt, a prompt behind the cancel before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, CLIConnectionError
+from loguru import logger
+
+from .tap import Frame, Tap
+
+TERMINATE_AFTER = 2.0
+"""Seconds that Claude Code has to end after its stdin was closed, before SIGTERM."""
+
+KILL_AFTER = 4.0
+"""Seconds after which it is killed."""
+
+_STDERR_LINES = 20
+
+
+class ClaudeProcess:
+    """A Claude Code process and its wire.
+
+    Args:
+        options: the SDK's options; `stderr` and the line limit are set here.
+        initialize: further members of the `initialize` request.
+        on_frame: called with each frame in order; the last is `{"type": "__closed__", "error": ...}`.
+        flow: see `Tap`.
+    """
+
+    def __init__(
+        self,
+        options: ClaudeAgentOptions,
+        *,
+        initialize: Mapping[str, Any],
+        on_frame: Callable[[Frame], None],
+        flow: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        options = replace(
+            options,
+            stderr=self.stderr.append,
+            max_buffer_size=1 << 62,  # one line above the default of 1 MiB would end the connection for good
+        )
+        self.tap = Tap(options, initialize=initialize, on_frame=on_frame, flow=flow)
+        self._client = ClaudeSDKClient(options, transport=self.tap)
+        self._outbox: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        self._writer: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def start(self) -> dict[str, Any]:
+        """Start it and make the handshake; its answer to `initialize`.
+
+        Raises:
+            ClaudeSDKError: it could not be started, or refused.
+        """
+        await self._client.connect()
+        self.tap.connected = True
+        self._writer = asyncio.get_running_loop().create_task(self._write(), name="claude writer")
+        info = await self._client.get_server_info()
+        return dict(info or {})
+
+    def send(self, frame: Mapping[str, Any]) -> None:
+        """Write a frame behind what was sent before. What cannot be written any more is logged: the end of the stream
+        tells everybody who waits."""
+        self._outbox.put_nowait(frame)
+
+    def request(self, subtype: str, **members: Any) -> asyncio.Future[Any]:
+        """Make a control request, written behind what was sent before; see `Tap.open_request` for how it can fail."""
+        frame, answer = self.tap.open_request({"subtype": subtype, **members})
+        self.send(frame)
+        return answer
+
+    async def close(self) -> None:
+        """End it: its stdin is closed, SIGTERM after 2 s, SIGKILL after 4 s. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        ladder = (
+            loop.call_later(TERMINATE_AFTER, self.tap.terminate),
+            loop.call_later(KILL_AFTER, self.tap.kill),
+        )
+        try:
+            await self._client.disconnect()
+        finally:
+            for step in ladder:
+                step.cancel()
+            if self._writer is not None:
+                self._writer.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self._writer
+
+    async def _write(self) -> None:
+        while True:
+            frame = await self._outbox.get()
+            try:
+                await self.tap.send(frame)
+            except CLIConnectionError as error:
+                logger.warning("a frame of type {} was not written: {}", frame.get("type"), error)

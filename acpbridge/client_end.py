@@ -1,0 +1,245 @@
+"""The client end: lines of JSON-RPC on one side, the words of `middleware.messages` on the other.
+
+The first stage of the program's pipeline, so that the state of the protocol (who waits for which answer) belongs to one
+thread like all other state. How this version of ACP words a message on the wire is decided here and in `wire`, and
+nowhere else. JSON-RPC itself is `jsonrpc`'s business, what is legal is the `Validation` stage's.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from loguru import logger
+
+from middleware import acp
+from middleware.errors import Failure
+from middleware.messages import (
+    Ask,
+    AskWithdrawn,
+    Cancel,
+    CancelRequest,
+    Closing,
+    Initialized,
+    Message,
+    PermissionReply,
+    PermissionRequest,
+    Prompt,
+    Request,
+    RequestFailed,
+    Response,
+    Text,
+    ToAgent,
+    ToClient,
+    ToolCall,
+    ToolCallUpdate,
+    TurnEnded,
+    Update,
+    Usage,
+)
+from middleware.profile import ClientProfile
+from middleware.stage import Context, Outcome, Stage, on
+
+from . import jsonrpc, wire
+
+
+@attrs.frozen(kw_only=True)
+class Line(ToAgent):
+    """A line that the client wrote."""
+
+    data: bytes
+
+
+@attrs.frozen(kw_only=True)
+class LineTooLong(ToAgent):
+    """A line that the client wrote and that was skipped, since it is longer than `limit` bytes."""
+
+    limit: int
+
+
+@attrs.frozen(kw_only=True)
+class Written(ToClient):
+    """A line for the client."""
+
+    data: bytes
+
+
+def _new_uuid() -> str:
+    return str(uuid.uuid4())
+
+
+@attrs.define(eq=False)
+class ClientEnd(Stage):
+    """The protocol's state for one connection.
+
+    Args:
+        new_uuid: where the uuids of prompts come from.
+    """
+
+    new_uuid: Callable[[], str] = _new_uuid
+    _peer: jsonrpc.Peer = attrs.field(factory=jsonrpc.Peer, init=False)
+    _calls: dict[int, Ask] = attrs.field(factory=dict, init=False)  # by the id of our request to the client
+
+    # ------------------------------------------------------------------------------------------ from the client
+
+    @on(Line)
+    def _line(self, message: Line, context: Context) -> Outcome:
+        match self._peer.receive(message.data):
+            case jsonrpc.Request() as request:
+                return self._request(request)
+            case jsonrpc.Notification() as notification:
+                return self._notification(notification)
+            case jsonrpc.Reply(call=call, result=result):
+                return self._reply(call, result)
+            case jsonrpc.ErrorReply(call=call, error=error):
+                return self._no_reply(call, error)
+            case jsonrpc.Refused(answer=answer):
+                return Written(data=answer)
+        return None
+
+    @on(LineTooLong)
+    def _too_long(self, message: LineTooLong, context: Context) -> Outcome:
+        error = Failure.invalid_request(f"a message may have at most {message.limit} bytes")
+        return Written(data=jsonrpc.refusal(_rpc_error(error)))
+
+    @on(Closing)
+    def _closing(self, message: Closing, context: Context) -> Outcome:
+        """The client reads no more requests; whoever waits for its answers gets none."""
+        self._peer.close()
+        self._calls.clear()
+        return message
+
+    def _request(self, request: jsonrpc.Request) -> Outcome:
+        try:
+            if request.method == "initialize":
+                return self._initialize(request)
+            return self._served(request)
+        except acp.InvalidAcp as error:
+            problems = [{"path": problem.path, "problem": problem.what} for problem in error.problems]
+            return self._fail(request.id, Failure.invalid_params(str(error), problems))
+
+    def _served(self, request: jsonrpc.Request) -> Outcome:
+        method = acp.METHODS.get((request.method, "request"))
+        if method is None or method.side == "client":
+            return self._fail(request.id, Failure.method_not_found(request.method))
+        params = acp.structure(wire.lenient_params(request.method, request.params), method.params)
+        if isinstance(params, acp.PromptRequest):
+            return Prompt(
+                session=params.session_id,
+                request=request.id,
+                prompt=self.new_uuid(),
+                content=tuple(params.prompt),
+                meta=params.meta,
+            )
+        session = getattr(params, "session_id", None)
+        return Request(request=request.id, method=request.method, params=params, session=session)
+
+    def _initialize(self, request: jsonrpc.Request) -> Outcome:
+        """Answered here, so that it waits for nothing (the SDK above all)."""
+        asked = acp.structure(wire.lenient_params("initialize", request.params), acp.InitializeRequest)
+        if asked.protocol_version < 1:
+            return self._fail(request.id, wire.unsupported_version(asked.protocol_version))
+        capabilities = request.params.get("clientCapabilities") if isinstance(request.params, dict) else None
+        profile = ClientProfile(
+            capabilities=capabilities if isinstance(capabilities, dict) else {},
+            name=asked.client_info.name if asked.client_info is not None else "",
+        )
+        answer = self._peer.respond(request.id, acp.unstructure(wire.initialize_response()))
+        return (Written(data=answer), Initialized(profile=profile))
+
+    def _notification(self, notification: jsonrpc.Notification) -> Outcome:
+        method = acp.METHODS.get((notification.method, "notification"))
+        if method is not None and method.side != "client":
+            try:
+                params = acp.structure(notification.params, method.params)
+            except acp.InvalidAcp as error:
+                logger.warning("the notification {} is ignored: {}", notification.method, error)
+                return None
+            if isinstance(params, acp.CancelNotification):
+                return Cancel(session=params.session_id)
+            if isinstance(params, acp.CancelRequestNotification) and params.request_id is not None:
+                return CancelRequest(request=params.request_id)
+        logger.debug("the notification {} is ignored", notification.method[:80])
+        return None
+
+    def _reply(self, call: int, result: Any) -> Outcome:
+        ask = self._calls.pop(call, None)
+        if ask is None:
+            return None
+        try:
+            reply = acp.structure(result, acp.RequestPermissionResponse)
+        except acp.InvalidAcp as error:
+            failure = Failure.invalid_params(f"the answer to session/request_permission: {error}")
+            return PermissionReply(session=ask.session, ask=ask.ask, failure=failure)
+        chosen = reply.outcome if isinstance(reply.outcome, acp.SelectedPermissionOutcome) else None
+        return PermissionReply(
+            session=ask.session, ask=ask.ask, option=chosen.option_id if chosen is not None else None, meta=reply.meta
+        )
+
+    def _no_reply(self, call: int, error: jsonrpc.RpcError) -> Outcome:
+        ask = self._calls.pop(call, None)
+        if ask is None:
+            return None
+        return PermissionReply(session=ask.session, ask=ask.ask, failure=Failure(error.code, error.message, error.data))
+
+    # ------------------------------------------------------------------------------------------ to the client
+
+    @on(Response)
+    def _response(self, message: Response, context: Context) -> Outcome:
+        result = acp.unstructure(message.result) if message.result is not None else None
+        return Written(data=self._peer.respond(message.request, result))
+
+    @on(RequestFailed)
+    def _failed(self, message: RequestFailed, context: Context) -> Outcome:
+        return self._fail(message.request, message.failure)
+
+    @on(TurnEnded)
+    def _turn_ended(self, message: TurnEnded, context: Context) -> Outcome:
+        if message.failure is not None:
+            return self._fail(message.request, message.failure)
+        return Written(data=self._peer.respond(message.request, acp.unstructure(wire.prompt_response(message))))
+
+    @on(Text, Usage, ToolCall, ToolCallUpdate, Update)
+    def _update(self, message: Text | Usage | ToolCall | ToolCallUpdate | Update, context: Context) -> Outcome:
+        return Written(data=self._peer.notify("session/update", wire.session_update(message)))
+
+    @on(PermissionRequest)
+    def _permission(self, message: PermissionRequest, context: Context) -> Outcome:
+        if self._peer.closed:
+            return PermissionReply(session=message.session, ask=message.ask)
+        call, line = self._peer.call("session/request_permission", acp.unstructure(wire.permission_request(message)))
+        self._calls[call] = message
+        return Written(data=line)
+
+    @on(AskWithdrawn)
+    def _withdrawn(self, message: AskWithdrawn, context: Context) -> Outcome:
+        for call, ask in self._calls.items():
+            if (ask.session, ask.ask) == (message.session, message.ask):
+                del self._calls[call]
+                line = self._peer.cancel(call)
+                return Written(data=line) if line is not None else None
+        return None
+
+    @on(Ask)
+    def _unworded(self, message: Ask, context: Context) -> Outcome:
+        """An ask that no stage has put into the client's words cannot be asked."""
+        logger.error("session {}: {} cannot be asked of the client", message.session, type(message).__name__)
+        return message.denied("The client cannot be asked.")
+
+    @on(Written)
+    def _written(self, message: Written, context: Context) -> Outcome:
+        return message
+
+    @on(ToClient)
+    def _bookkeeping(self, message: ToClient, context: Context) -> Outcome:
+        """What the stages told each other ends here."""
+        return None
+
+    def _fail(self, request: int | str, failure: Failure) -> Message:
+        return Written(data=self._peer.fail(request, _rpc_error(failure)))
+
+
+def _rpc_error(failure: Failure) -> jsonrpc.RpcError:
+    return jsonrpc.RpcError(code=failure.code, message=failure.message, data=failure.data)

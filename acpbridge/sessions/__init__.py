@@ -1,0 +1,25 @@
+"""What the client's requests about sessions mean: one function a method, and the table of those that are served.
+
+A function takes the agent end and the request, runs on the SDK loop, and returns the ACP result. It raises
+`RequestRefused` for what the client got wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from middleware.messages import Request
+
+from .authentication import authenticate
+from .closing import close
+from .new import new
+
+if TYPE_CHECKING:
+    from acpbridge.agent_end import AgentEnd
+
+METHODS: Mapping[str, Callable[[AgentEnd, Request], Awaitable[Any]]] = {
+    "authenticate": authenticate,
+    "session/close": close,
+    "session/new": new,
+}

@@ -1,0 +1,87 @@
+"""An ordered list of stages, and the one rule of routing.
+
+    client                                                                       agent
+      |                                                                            |
+      |   +---------+    +---------+    +---------+              +-----------+     |
+      |-->| stage 0 |--->| stage 1 |--->| stage 2 |---> ... ---->| stage n-1 |---->|     ToAgent
+      |<--|         |<---|         |<---|         |<--- ... <----|           |<----|     ToClient
+      |   +---------+    +---------+    +---------+              +-----------+     |
+
+A message's class says which way it goes. A stage that answers in place of the far end returns a message of the other
+direction, and that one travels from the stage's own position. Between neighbours and per direction the order is kept;
+messages of opposite directions meet in a stage in the order of its inbox, which is all the nondeterminism there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+from loguru import logger
+
+from .errors import Failure, PipelineError
+from .messages import Message
+from .stage import Context, Expired, Stage
+
+
+def _stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    listed = tuple(stages)
+    for stage in listed:
+        if not isinstance(stage, Stage):
+            raise PipelineError(f"{stage!r} is no stage")
+    if not listed:
+        raise PipelineError("a pipeline needs at least one stage")
+    if len({id(stage) for stage in listed}) != len(listed):
+        raise PipelineError("a stage stands twice in the pipeline; state belongs to one place, make two instances")
+    return listed
+
+
+@attrs.frozen
+class Pipeline:
+    """Stages in the order in which a client's message meets them. One pipeline serves one connection.
+
+    Raises:
+        PipelineError: no stage, the same instance twice, or something that is no stage.
+    """
+
+    stages: tuple[Stage, ...] = attrs.field(converter=_stages)
+
+    def next_index(self, index: int, message: Message) -> int | None:
+        """The stage that a message goes to from `index`; None when it leaves the pipeline."""
+        following = index + message.toward.value
+        return following if 0 <= following < len(self.stages) else None
+
+    def first_index(self, message: Message) -> int:
+        """The stage that meets a message first when it enters from outside."""
+        return 0 if message.toward.value > 0 else len(self.stages) - 1
+
+    def __str__(self) -> str:
+        return "client = " + " = ".join(stage.name for stage in self.stages) + " = agent"
+
+
+def handle(stage: Stage, item: Message | Expired, context: Context) -> tuple[Message, ...]:
+    """Have a stage handle one item. Raises whatever the stage raises; nothing is emitted then."""
+    return tuple(stage.handle(item, context))
+
+
+def answer_failure(stage: Stage, item: Message | Expired, error: Exception) -> tuple[Message, ...]:
+    """What follows when a stage fails: a request is answered with -32603, an event is dropped; both are logged.
+
+    The answer's text holds nothing of the exception: that belongs into the log, not into an editor.
+    """
+    session = getattr(item, "session", None)
+    logger.opt(exception=error).error(
+        "stage {} failed on {} of session {}: {}", stage.name, type(item).__name__, session, type(error).__name__
+    )
+    if isinstance(item, Message):
+        return tuple(item.failed(Failure.internal("a stage of the agent failed; its log says more")))
+    return ()
+
+
+def closing_messages(stage: Stage, context: Context) -> tuple[Message, ...]:
+    """What a stage says at its end; a stage that fails there is logged and owes nothing."""
+    try:
+        return tuple(stage.close(context))
+    except Exception as error:
+        logger.opt(exception=error).error("stage {} failed to close: {}", stage.name, type(error).__name__)
+        return ()

@@ -1,0 +1,125 @@
+"""What a stage is: a state machine that is handed one message and returns messages.
+
+A stage never blocks, sleeps, does I/O or reads a clock other than `context.now()`. To wait is to keep state and set a
+timer. Its state belongs to the instance and is touched by one thread only, so it needs no locks. docs/write-a-stage.md
+builds one step by step.
+
+    class Shout(Stage):
+        @on(Text)
+        def _text(self, message: Text, context: Context) -> Outcome:
+            return attrs.evolve(message, text=message.text.upper())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import attrs
+
+from .errors import StageDefinitionError, StageOutputError
+from .messages import Message
+
+Outcome = Iterable[Message] | Message | None
+"""What a handler returns: nothing (the message is dropped), one message (passed or replaced), or several."""
+
+_Handler = TypeVar("_Handler", bound=Callable[..., Outcome])
+
+
+@attrs.frozen
+class Expired:
+    """A timer of this stage is due. `key` is what `set_timer` was given."""
+
+    key: Hashable
+
+
+class Context(Protocol):
+    """What a runner lets a stage do."""
+
+    def now(self) -> float:
+        """Monotonic time in seconds."""
+        ...
+
+    def set_timer(self, key: Hashable, seconds: float) -> None:
+        """Have `Expired(key)` handed to this stage once, `seconds` from now. The same key replaces."""
+        ...
+
+    def cancel_timer(self, key: Hashable) -> None:
+        """Forget the timer. One that is not set is no error."""
+        ...
+
+
+def on(*kinds: type) -> Callable[[_Handler], _Handler]:
+    """Mark a method as the handler of these message classes and of their subclasses (the nearest class wins)."""
+
+    def mark(handler: _Handler) -> _Handler:
+        handler.__on__ = kinds  # type: ignore[attr-defined]
+        return handler
+
+    return mark
+
+
+class Stage:
+    """The parent of all stages. What no handler names passes through unchanged."""
+
+    _handlers: ClassVar[dict[type, str]] = {}
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        own: dict[type, str] = {}
+        for name, member in vars(cls).items():
+            for kind in getattr(member, "__on__", ()):
+                if not (isinstance(kind, type) and issubclass(kind, Message | Expired)):
+                    raise StageDefinitionError(f"{_place(member)}: @on({kind!r}) is no message class")
+                if kind in own and own[kind] != name:
+                    raise StageDefinitionError(f"{_place(member)}: {own[kind]} handles {kind.__name__} already")
+                own[kind] = name
+        cls._handlers = {**cls._handlers, **own}
+
+    @property
+    def name(self) -> str:
+        """How logs and threads call this stage."""
+        return type(self).__name__
+
+    def handle(self, message: Message | Expired, context: Context) -> Iterable[Message]:
+        """Take one message and say what follows from it. The runner takes all of the answer before it routes."""
+        for kind in type(message).__mro__:
+            handler = self._handlers.get(kind)
+            if handler is not None:
+                return outcome_messages(getattr(self, handler)(message, context), getattr(self, handler))
+        return (message,) if isinstance(message, Message) else ()
+
+    def close(self, context: Context) -> Iterable[Message]:
+        """Say what is still owed to the client; called once, after the last message, agent side first.
+
+        What is owed to the agent must be settled at `Closing`, while the agent can still be reached.
+        """
+        return ()
+
+
+def outcome_messages(outcome: Outcome, handler: Callable[..., Any]) -> tuple[Message, ...]:
+    """The messages of a handler's answer.
+
+    Raises:
+        StageOutputError: the answer holds something that is no message; the text names the handler's file and line.
+    """
+    if outcome is None:
+        return ()
+    if isinstance(outcome, Message):
+        return (outcome,)
+    try:
+        messages = tuple(outcome)
+    except TypeError as error:
+        if isinstance(outcome, Iterable):
+            raise  # the handler is a generator and failed inside
+        raise StageOutputError(f"{_place(handler)} returned {outcome!r}, not messages") from error
+    for message in messages:
+        if not isinstance(message, Message):
+            raise StageOutputError(f"{_place(handler)} returned {message!r} among its messages")
+    return messages
+
+
+def _place(function: Any) -> str:
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__qualname__", repr(function))
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else str(name)

@@ -1,0 +1,94 @@
+"""What a result means for the prompts that it ends: stop reason, error, text, usage. Pure functions; no state of turns.
+
+The rules are those of reference 02.4 (whose result it is), 02.5 items 13 and 16 (what it says) and 02.7 (model usage).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from middleware.errors import Failure
+from middleware.messages import Result, StopReason, TokenCount
+
+_AUTONOMOUS = frozenset({"task-notification", "peer", "coordinator", "observer", "observer-activity"})
+"""Origins of work that Claude Code starts by itself. Unknown kinds are the user's, so that no prompt hangs."""
+
+_LOGIN = re.compile(r"\brun /login\b", re.IGNORECASE)
+
+
+def is_autonomous(result: Result) -> bool:
+    return result.origin in _AUTONOMOUS
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """How a turn ended. `text` is what Claude Code says only in the result, such as the output of a local command."""
+
+    stop_reason: StopReason = "end_turn"
+    failure: Failure | None = None
+    text: str = ""
+
+
+def outcome_of(result: Result, *, shown: bool, error_kind: str | None) -> Outcome:
+    """What a prompt's result says. `shown`: something was said in this turn; `error_kind`: its last message's error."""
+    if result.stop_reason == "refusal":
+        return Outcome(stop_reason="refusal")
+    if result.stop_reason == "max_tokens" and result.subtype in ("success", "error_during_execution"):
+        return Outcome(stop_reason="max_tokens")
+    if result.is_error:
+        return Outcome(failure=_failure(result, error_kind))
+    if result.subtype == "success":
+        said_nothing = not shown and result.usage.output == 0
+        return Outcome(text=result.text if said_nothing else "")
+    if result.subtype == "error_during_execution":
+        return Outcome()
+    return Outcome(stop_reason="max_turn_requests")
+
+
+def _failure(result: Result, error_kind: str | None) -> Failure:
+    text = result.text if result.subtype == "success" else ", ".join(result.errors) or result.subtype
+    if _LOGIN.search(text):
+        return Failure.auth_required("log in to Claude Code (run `claude /login` in a terminal) and try again")
+    return Failure.internal(text, {"errorKind": error_kind} if error_kind else None)
+
+
+@attrs.define
+class ModelTotals:
+    """The last reading of a session's running totals, to tell what one turn added to them."""
+
+    _totals: dict[str, TokenCount] = attrs.field(factory=dict)
+
+    def advance(self, reading: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, TokenCount], ...]:
+        """What was added since the last reading, by model; models that added nothing are left out."""
+        added = []
+        for model, figures in reading.items():
+            total = TokenCount(
+                input=_count(figures.get("inputTokens")),
+                output=_count(figures.get("outputTokens")),
+                cache_read=_count(figures.get("cacheReadInputTokens")),
+                cache_write=_count(figures.get("cacheCreationInputTokens")),
+            )
+            more = _difference(total, self._totals.get(model, TokenCount()))
+            self._totals[model] = total
+            if more.total:
+                added.append((model, more))
+        return tuple(added)
+
+
+def _count(value: object) -> int:
+    return int(value) if isinstance(value, int | float) and value == value and value > 0 else 0
+
+
+def _difference(total: TokenCount, before: TokenCount) -> TokenCount:
+    more = TokenCount(
+        input=total.input - before.input,
+        output=total.output - before.output,
+        cache_read=total.cache_read - before.cache_read,
+        cache_write=total.cache_write - before.cache_write,
+    )
+    smallest = min(more.input, more.output, more.cache_read, more.cache_write)
+    return total if smallest < 0 else more  # the totals began anew: a resumed or cleared conversation
