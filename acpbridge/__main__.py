@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acpbridge import __version__
+from acpbridge.descriptors import guard_stdin, guard_stdout, write_all
+from acpbridge.handshake import early_answer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EPILOG = """\
 Without a command it is an ACP agent on stdin and stdout, for an editor to start.
@@ -20,16 +26,18 @@ environment:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given:
+        return _serve(None)
     if given[:1] == ["chat"]:
         from .chat import main as chat
 
         return chat(given[1:])
-    options = _parser().parse_args(given)
-    return _serve(options.log_file)
+    return _serve(_log_file(given))
 
 
-def _parser() -> argparse.ArgumentParser:
-    from .wire import agent_version
+def _log_file(given: list[str]) -> Path | None:
+    import argparse
+    from pathlib import Path
 
     parser = argparse.ArgumentParser(
         prog="acpbridge",
@@ -37,26 +45,27 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"acpbridge {agent_version()}")
+    parser.add_argument("--version", action="version", version=f"acpbridge {__version__}")
     parser.add_argument("--log-file", type=Path, metavar="PATH", help="log to a file instead of stderr")
     commands = parser.add_subparsers(title="commands", metavar="")
     commands.add_parser("chat", help="try the agent in a terminal (acpbridge chat --help)", add_help=False)
-    return parser
+    chosen: Path | None = parser.parse_args(given).log_file
+    return chosen
 
 
 def _serve(log_file: Path | None) -> int:
-    from . import log
-    from .stdio import guard_stdin, guard_stdout
-
-    stdout = guard_stdout()
-    stdin = guard_stdin()
-    log.configure(log_file)
+    stdout, stdin = guard_stdout(), guard_stdin()
     # At the default of 5 ms one thread that computes makes a chain of hand-offs take tens of milliseconds.
     sys.setswitchinterval(0.0005)
+    early = early_answer(stdin)
+    if early is not None:
+        write_all(stdout, early[1])
 
+    from . import log
     from .bridge import Bridge
 
-    bridge = Bridge(stdin, stdout)
+    log.configure(log_file)
+    bridge = Bridge(stdin, stdout, answered=early[0] if early is not None else None)
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):  # SIGHUP is not there on Windows
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda number, frame: bridge.end())

@@ -37,15 +37,19 @@ class Bridge:
     Args:
         stdin: what the client writes.
         stdout: the descriptor of what it reads.
+        answered: see `flow.pipeline`.
     """
 
-    def __init__(self, stdin: BinaryIO, stdout: int) -> None:
+    def __init__(self, stdin: BinaryIO, stdout: int, answered: bytes | None = None) -> None:
         self._in_flight = InFlight()
         self._ending = threading.Event()
         self._loop = SdkLoop()
         self._agent = AgentEnd(self._loop, feed=self._feed, has_room=lambda: self._in_flight.has_room)
         self._runner = ThreadRunner(
-            flow.pipeline(), to_client=self._write, to_agent=self._agent.accept, in_flight=self._in_flight
+            flow.pipeline(answered=answered),
+            to_client=self._write,
+            to_agent=self._agent.accept,
+            in_flight=self._in_flight,
         )
         self._in_flight.on_room(self._agent.room_changed)
         self._writer = LineWriter(

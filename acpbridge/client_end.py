@@ -42,7 +42,7 @@ from middleware.messages import (
 from middleware.profile import ClientProfile
 from middleware.stage import Context, Outcome, Stage, on
 
-from . import jsonrpc, wire
+from . import handshake, jsonrpc, wire
 
 
 @attrs.frozen(kw_only=True)
@@ -75,9 +75,11 @@ class ClientEnd(Stage):
     """The protocol's state for one connection.
 
     Args:
+        answered: an `initialize` that has its answer already (`handshake.early_answer`).
         new_uuid: where the uuids of prompts come from.
     """
 
+    answered: bytes | None = None
     new_uuid: Callable[[], str] = _new_uuid
     _peer: jsonrpc.Peer = attrs.field(factory=jsonrpc.Peer, init=False)
     _calls: dict[int, Ask] = attrs.field(factory=dict, init=False)  # by the id of our request to the client
@@ -86,9 +88,11 @@ class ClientEnd(Stage):
 
     @on(Line)
     def _line(self, message: Line, context: Context) -> Outcome:
+        early, self.answered = message.data == self.answered, None
         match self._peer.receive(message.data):
             case jsonrpc.Request() as request:
-                return self._request(request)
+                outcome = self._request(request)
+                return [item for item in outcome if not isinstance(item, Written)] if early else outcome
             case jsonrpc.Notification() as notification:
                 return self._notification(notification)
             case jsonrpc.Reply(call=call, result=result):
@@ -111,16 +115,14 @@ class ClientEnd(Stage):
         self._calls.clear()
         return message
 
-    def _request(self, request: jsonrpc.Request) -> Outcome:
+    def _request(self, request: jsonrpc.Request) -> tuple[Message, ...]:
         try:
-            if request.method == "initialize":
-                return self._initialize(request)
-            return self._served(request)
+            return self._initialize(request) if request.method == "initialize" else (self._served(request),)
         except acp.InvalidAcp as error:
             problems = [{"path": problem.path, "problem": problem.what} for problem in error.problems]
-            return self._fail(request.id, Failure.invalid_params(str(error), problems))
+            return (self._fail(request.id, Failure.invalid_params(str(error), problems)),)
 
-    def _served(self, request: jsonrpc.Request) -> Outcome:
+    def _served(self, request: jsonrpc.Request) -> Message:
         method = acp.METHODS.get((request.method, "request"))
         if method is None or method.side == "client":
             return self._fail(request.id, Failure.method_not_found(request.method))
@@ -136,17 +138,17 @@ class ClientEnd(Stage):
         session = getattr(params, "session_id", None)
         return Request(request=request.id, method=request.method, params=params, session=session)
 
-    def _initialize(self, request: jsonrpc.Request) -> Outcome:
+    def _initialize(self, request: jsonrpc.Request) -> tuple[Message, ...]:
         """Answered here, so that it waits for nothing (the SDK above all)."""
         asked = acp.structure(wire.lenient_params("initialize", request.params), acp.InitializeRequest)
         if asked.protocol_version < 1:
-            return self._fail(request.id, wire.unsupported_version(asked.protocol_version))
+            return (self._fail(request.id, wire.unsupported_version(asked.protocol_version)),)
         capabilities = request.params.get("clientCapabilities") if isinstance(request.params, dict) else None
         profile = ClientProfile(
             capabilities=capabilities if isinstance(capabilities, dict) else {},
             name=asked.client_info.name if asked.client_info is not None else "",
         )
-        answer = self._peer.respond(request.id, acp.unstructure(wire.initialize_response()))
+        answer = self._peer.respond(request.id, handshake.result())
         return (Written(data=answer), Initialized(profile=profile))
 
     def _notification(self, notification: jsonrpc.Notification) -> Outcome:

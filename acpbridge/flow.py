@@ -16,11 +16,16 @@ from middleware import Pipeline, stages
 from .client_end import ClientEnd
 
 
-def pipeline(*, strict: bool = False) -> Pipeline:
-    """The stages of one connection, client side first. `strict` has illegal ACP raise instead of being logged."""
+def pipeline(*, answered: bytes | None = None, strict: bool = False) -> Pipeline:
+    """The stages of one connection, client side first.
+
+    Args:
+        answered: the client's first line, when it is an `initialize` that has its answer already.
+        strict: have illegal ACP raise instead of being logged.
+    """
     return Pipeline(
         [
-            ClientEnd(),
+            ClientEnd(answered=answered),
             stages.Validation(strict=strict),
             stages.ToolCalls(),
             stages.StreamedText(),

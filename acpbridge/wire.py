@@ -5,7 +5,6 @@ A second version of the protocol would be a second module like this one.
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from middleware import acp
@@ -22,33 +21,9 @@ from middleware.messages import (
     Usage,
 )
 
-PROTOCOL_VERSION = 1
+from .handshake import PROTOCOL_VERSION, version_asked
+
 UNSUPPORTED_PROTOCOL_VERSION = -32022
-
-
-def agent_version() -> str:
-    """The version of the installed program, or "unknown" when it runs from a tree that is not installed."""
-    try:
-        return version("acpbridge")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def initialize_response() -> acp.InitializeResponse:
-    """Who we are and what is true of us at this point, and nothing more."""
-    return acp.InitializeResponse(
-        protocol_version=PROTOCOL_VERSION,
-        agent_capabilities=acp.AgentCapabilities(
-            prompt_capabilities=acp.PromptCapabilities(image=True, embedded_context=True),
-            mcp_capabilities=acp.McpCapabilities(http=True, sse=True),
-            session_capabilities=acp.SessionCapabilities(
-                close=acp.SessionCloseCapabilities(),
-                additional_directories=acp.SessionAdditionalDirectoriesCapabilities(),
-            ),
-            meta={"claudeCode": {"promptQueueing": True}},
-        ),
-        agent_info=acp.Implementation(name="acpbridge", title="Claude Code", version=agent_version()),
-    )
 
 
 def unsupported_version(requested: int) -> Failure:
@@ -64,9 +39,7 @@ def lenient_params(method: str, params: Any) -> Any:
     if not isinstance(params, dict):
         return params
     if method == "initialize":
-        asked = params.get("protocolVersion")
-        if isinstance(asked, str) and asked.strip().isdecimal():
-            return {**params, "protocolVersion": int(asked)}
+        return {**params, "protocolVersion": version_asked(params)} if "protocolVersion" in params else params
     if method == "session/prompt" and isinstance(params.get("prompt"), str):
         return {**params, "prompt": [{"type": "text", "text": params["prompt"]}]}
     return params

@@ -187,7 +187,7 @@ class Conversation:
 
     def _asked(self, request: RequestId, params: Any) -> None:
         params = params if isinstance(params, dict) else {}
-        if self._cancelling or not options(params):
+        if self._cancelling:
             self._client.respond(request, _CANCELLED)
         elif self._terminal:
             self._questions[request] = params
@@ -217,7 +217,8 @@ class Conversation:
         """The person's answer to the question on the screen."""
         request, params = next(iter(self._questions.items()))
         choices = options(params)
-        number = int(text) if text.strip().isdecimal() else 0
+        # Nobody means a longer number, and Python refuses to read one of some thousand digits.
+        number = int(text) if len(text) < 10 and text.strip().isdecimal() else 0
         if not 1 <= number <= len(choices):
             self._write(self._view.marker(f"Please enter a number from 1 to {len(choices)}: "))
             return

@@ -122,9 +122,7 @@ def conversation(body: Mapping[str, Any]) -> Due:
             fresh = True
         elif message.get("role") == "user":
             for block in _blocks(message):
-                if block.get("type") == "tool_result":
-                    fresh = True
-                elif block.get("type") == "text":
+                if block.get("type") == "text":
                     text = block.get("text", "")
                     if text.lstrip().startswith(_BOUNDARIES):
                         fresh = True

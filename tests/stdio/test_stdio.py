@@ -14,7 +14,8 @@ from typing import BinaryIO
 import attrs
 import pytest
 
-from acpbridge.stdio import MAX_LINE, LineReader, LineWriter, write_all
+from acpbridge.descriptors import write_all
+from acpbridge.stdio import MAX_LINE, LineReader, LineWriter
 
 # A bound for what must happen, not a time that a test spends.
 SECONDS = 30
@@ -371,7 +372,8 @@ BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHON
 GUARDED = """
 import os, subprocess, sys
 print("before", end=" ")
-from acpbridge.stdio import LineReader, LineWriter, guard_stdin, guard_stdout
+from acpbridge.descriptors import guard_stdin, guard_stdout
+from acpbridge.stdio import LineReader, LineWriter
 fd, stdin = guard_stdout(), guard_stdin()
 """
 

@@ -1,0 +1,72 @@
+"""`initialize`: who we are, what is true of us, and the answer in the first tenth of a second.
+
+An editor shows nothing until it has this answer, and the rest of the program takes a few tenths to be imported (the
+SDK alone 0.7 s). So the program looks at the first line before it imports anything else: `early_answer`. Whatever is
+not a plain `initialize` is left to `ClientEnd`, which answers in the same words. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+from acpbridge import __version__
+
+PROTOCOL_VERSION = 1
+
+
+def result() -> dict[str, Any]:
+    """The result of `initialize`: what is true at this point, and nothing more."""
+    return {
+        "protocolVersion": PROTOCOL_VERSION,
+        "agentCapabilities": {
+            "promptCapabilities": {"image": True, "embeddedContext": True},
+            "mcpCapabilities": {"http": True, "sse": True},
+            "sessionCapabilities": {"close": {}, "additionalDirectories": {}},
+            "_meta": {"claudeCode": {"promptQueueing": True}},
+        },
+        "agentInfo": {"name": "acpbridge", "title": "Claude Code", "version": __version__},
+        "authMethods": [],
+    }
+
+
+def version_asked(params: Any) -> Any:
+    """The protocol version that a client asks for; some send it as a text (examples/clients 13)."""
+    asked = params.get("protocolVersion") if isinstance(params, dict) else None
+    return int(asked) if isinstance(asked, str) and asked.strip().isdecimal() else asked
+
+
+def early_answer(stdin: BinaryIO) -> tuple[bytes, bytes] | None:
+    """The first line of the client and its answer, when the line is there, whole, and a plain `initialize`.
+
+    Blocks until the client has written something. Consumes nothing: the line is read again by whoever reads stdin.
+    """
+    waiting: bytes = stdin.peek(1 << 16)  # type: ignore[attr-defined]
+    line, newline, _ = waiting.partition(b"\n")
+    if not newline:
+        return None
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not _is_plain(request):
+        return None
+    response = {"jsonrpc": "2.0", "id": request["id"], "result": result()}
+    return line.removesuffix(b"\r"), json.dumps(response, separators=(",", ":")).encode() + b"\n"
+
+
+def _is_plain(request: Any) -> bool:
+    if not isinstance(request, dict) or request.get("jsonrpc") != "2.0" or request.get("method") != "initialize":
+        return False
+    number, version = request.get("id"), version_asked(request.get("params"))
+    capabilities: Any = request["params"].get("clientCapabilities") if isinstance(version, int) else None
+    return (
+        isinstance(number, int | str)
+        and not isinstance(number, bool)
+        and (not isinstance(number, str) or number.isascii())  # no lone surrogate is sent back
+        and isinstance(version, int)
+        and not isinstance(version, bool)
+        and 1 <= version <= 65535
+        and (capabilities is None or isinstance(capabilities, Mapping))
+    )
