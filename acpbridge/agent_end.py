@@ -33,6 +33,7 @@ from middleware.messages import (
 from middleware.profile import ClientProfile
 
 from .claude.loop import SdkLoop
+from .claude.watch import Watcher
 from .sessions.failures import RequestRefused, failure_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class AgentEnd:
         self.feed = feed
         self.has_room = has_room
         self.sessions: dict[str, ClaudeSession] = {}
+        self.watcher = Watcher()
         self.closed = threading.Event()
         self._closing = False
         self.profile = ClientProfile()
@@ -122,6 +124,7 @@ class AgentEnd:
         try:
             await asyncio.gather(*(self.close_session(name) for name in list(self.sessions)), return_exceptions=True)
         finally:
+            self.watcher.close()
             self.closed.set()
 
     async def close_session(self, name: str) -> None:

@@ -9,6 +9,11 @@ import time
 from typing import Protocol
 
 
+def exact(seconds: float) -> float:
+    """A moment to the nanosecond, so that 0.1 + 0.2 is 0.3 and a deadline is reached when its decimals say so."""
+    return round(seconds, 9)
+
+
 class Clock(Protocol):
     """Anything with a `now()`."""
 
@@ -45,4 +50,4 @@ class ManualClock:
         """
         if seconds < 0:
             raise ValueError(f"a clock cannot go back: advance({seconds})")
-        self._now += seconds
+        self._now = exact(self._now + seconds)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from loguru import logger
+
 from .errors import PipelineError
 
 
@@ -53,11 +55,14 @@ class InFlight:
             if self._waiters and (roomy or self._count == 0):
                 self._condition.notify_all()
             listeners = tuple(self._listeners) if roomy else ()
-        for listener in listeners:
-            listener()
+        _call(listeners)
 
     def on_room(self, listener: Callable[[], None]) -> None:
-        """Call `listener` each time there is room again, on the thread that made it; it must not block."""
+        """Call `listener` each time there is room again, on the thread that made it; it must not block.
+
+        It asks `has_room` once more before it goes on: another source may have been quicker. One that raises is logged;
+        the thread that made room has other things to do than to fail for it.
+        """
         with self._condition:
             self._listeners.append(listener)
 
@@ -75,8 +80,7 @@ class InFlight:
             self._released = True
             self._condition.notify_all()
             listeners = tuple(self._listeners)
-        for listener in listeners:
-            listener()
+        _call(listeners)
 
     def _wait(self, question: Callable[[], bool], timeout: float | None) -> bool:
         with self._condition:
@@ -85,3 +89,11 @@ class InFlight:
                 return self._condition.wait_for(question, timeout)
             finally:
                 self._waiters -= 1
+
+
+def _call(listeners: tuple[Callable[[], None], ...]) -> None:
+    for listener in listeners:
+        try:
+            listener()
+        except Exception as error:
+            logger.opt(exception=error).error("{!r} failed when there was room again", listener)

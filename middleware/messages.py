@@ -93,6 +93,11 @@ class Request(ToAgent):
     def opens(self) -> Key:
         return "request", self.request
 
+    @property
+    def ends_session(self) -> bool:
+        """Whether the session's work is over with it, so that it is cancelled first (reference C3)."""
+        return self.session is not None and self.method in ("session/close", "session/delete")
+
     def failed(self, failure: Failure) -> Iterable[Message]:
         return (RequestFailed(request=self.request, failure=failure),)
 
@@ -160,6 +165,42 @@ class AgentReply(ToClient):
 
 
 # --------------------------------------------------------------------------------------------- sessions
+
+
+@attrs.frozen(kw_only=True)
+class SessionModes(ToClient):
+    """The permission modes that a session offers at this moment (Claude Code's ids), and the one that it is in.
+
+    The agent end says so when the session opens and at each change.
+    """
+
+    session: str
+    available: tuple[str, ...]
+    current: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class RestartSession(AgentCall):
+    """A fresh Claude Code takes over a session, and its running prompt, to carry out an approved plan (reference 5.7).
+
+    Sent before the answer of the ask that the user decided, so that nothing of the old Claude Code's end is taken in:
+    from here on the agent end feeds nothing of it. docs/_embedding_tools.md says all that it has to do.
+    """
+
+    name: str = "session/restart"
+    plan: str
+    mode: str
+    tool_use: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionRestarted(ToClient):
+    """Nothing of the session's old Claude Code follows: its calls and its tasks are over, its context is empty.
+
+    Comes before the first message of the new one. Also sent when a conversation was cleared (`conversation_reset`).
+    """
+
+    session: str
 
 
 @attrs.frozen(kw_only=True)
@@ -447,13 +488,52 @@ class ToolResult(ToClient):
 
 
 @attrs.frozen(kw_only=True)
+class ToolResponse(ToClient):
+    """What a tool gave, as Claude Code's PostToolUse hook has it: the tool's own object (`response`).
+
+    It comes before the `ToolResult` or after it, and also where the result has no `structured` object. `agent` is the
+    subagent that used the tool.
+    """
+
+    session: str
+    tool_use: str
+    name: str
+    response: Any = None
+    agent: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ToolDenied(ToClient):
+    """Claude Code did not let a tool run, without asking anybody (`permission_denied`)."""
+
+    session: str
+    tool_use: str
+    message: str = ""
+    reason_type: str | None = None
+    reason: str | None = None
+
+
+@attrs.frozen(kw_only=True)
 class ToolProgress(ToClient):
-    """A tool is still running."""
+    """A tool is still running. `elapsed` is in seconds; the rest is what Claude Code says of a subagent's call."""
 
     session: str
     tool_use: str
     elapsed: float | None = None
     parent: str | None = None
+    subagent_type: str | None = None
+    subagent_retry: Any = None
+
+
+@attrs.frozen(kw_only=True)
+class TodoChanged(ToClient):
+    """A task of Claude's task list was added or is done, as a hook says (TaskCreated, TaskCompleted)."""
+
+    session: str
+    todo: str
+    subject: str = ""
+    description: str | None = None
+    done: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -471,6 +551,17 @@ class Task(ToClient):
     background: bool | None = None
     status: str | None = None
     run: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class TaskLevel(ToClient):
+    """Claude Code's `background_tasks_changed`: the tasks that run in the background at this moment, all of them.
+
+    It repairs what a lost `Task` left standing (reference S4). Tasks in the foreground are not listed.
+    """
+
+    session: str
+    tasks: tuple[str, ...]
 
 
 # --------------------------------------------------------------------------------------------- asks and their answers
@@ -521,8 +612,25 @@ class AskWithdrawn(ToClient):
 
 
 @attrs.frozen(kw_only=True)
+class FileState:
+    """The file that a tool is about to change, as the agent end found it just before the ask (a stage reads no file).
+
+    `text` is all of it when `state` is "text". "hidden" is a file that is there and cannot be shown: larger than
+    1 MiB, not UTF-8, not readable, or no regular file.
+    """
+
+    path: str
+    state: Literal["missing", "text", "hidden"]
+    text: str = ""
+
+
+@attrs.frozen(kw_only=True)
 class PermissionAsk(Ask):
-    """May this tool run? The members are those of Claude Code's `can_use_tool`; `details` holds the rest as it came."""
+    """May this tool run? The members are those of Claude Code's `can_use_tool`; `details` holds the rest as it came.
+
+    `ask_rule` is the configured rule that wants to be asked every time, `no_lasting` says that no lasting choice may be
+    offered, `default_to_no` that a refusal is the safe choice. `file` is None where no file was looked at.
+    """
 
     name: str
     input: Mapping[str, Any] = attrs.field(factory=dict)
@@ -530,6 +638,11 @@ class PermissionAsk(Ask):
     display_name: str | None = None
     decision_reason: str | None = None
     blocked_path: str | None = None
+    ask_rule: Any = None
+    no_lasting: bool = False
+    default_to_no: bool = False
+    mcp_server: Mapping[str, Any] | None = None
+    file: FileState | None = None
     details: Mapping[str, Any] = attrs.field(factory=dict)
 
     def denied(self, reason: str) -> Answer:
@@ -546,11 +659,17 @@ class PermissionRequest(PermissionAsk):
 
 
 @attrs.frozen(kw_only=True)
-class PermissionReply(ToAgent):
-    """The client's answer to a `PermissionRequest`: an option id, None for `cancelled`, or why there is no answer."""
+class Reply(ToAgent):
+    """The parent of what the client says to an `Ask`; the stage that put the ask into words makes an `Answer` of it."""
 
     session: str
     ask: str
+
+
+@attrs.frozen(kw_only=True)
+class PermissionReply(Reply):
+    """The client's answer to a `PermissionRequest`: an option id, None for `cancelled`, or why there is no answer."""
+
     option: str | None = None
     failure: Failure | None = None
     meta: Mapping[str, Any] | None = None
@@ -595,11 +714,22 @@ class ToolGateAnswer(Answer):
 
 
 @attrs.frozen(kw_only=True)
+class ToolCallLost(ToAgent):
+    """An announced tool call did not reach the client; whoever announces calls must announce it again."""
+
+    session: str
+    tool_use: str
+
+
+@attrs.frozen(kw_only=True)
 class ToolCall(ToClient):
     """A tool call is announced."""
 
     session: str
     call: acp.ToolCall
+
+    def failed(self, failure: Failure) -> Iterable[Message]:
+        return (ToolCallLost(session=self.session, tool_use=self.call.tool_call_id),)
 
 
 @attrs.frozen(kw_only=True)

@@ -19,9 +19,9 @@ from collections.abc import Iterable
 import attrs
 from loguru import logger
 
-from .errors import Failure, PipelineError
-from .messages import Message
-from .stage import Context, Expired, Stage
+from .errors import Failure, IllegalMessage, PipelineError
+from .messages import Message, ToAgent, ToClient
+from .stage import Context, Expired, Stage, outcome_messages
 
 
 def _stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
@@ -52,7 +52,13 @@ class Pipeline:
         return following if 0 <= following < len(self.stages) else None
 
     def first_index(self, message: Message) -> int:
-        """The stage that meets a message first when it enters from outside."""
+        """The stage that meets a message first when it enters from outside.
+
+        Raises:
+            PipelineError: it is no message, or one of no direction.
+        """
+        if not isinstance(message, (ToAgent, ToClient)):
+            raise PipelineError(f"{type(message)!r} cannot be fed: it is neither ToAgent nor ToClient")
         return 0 if message.toward.value > 0 else len(self.stages) - 1
 
     def __str__(self) -> str:
@@ -61,27 +67,42 @@ class Pipeline:
 
 def handle(stage: Stage, item: Message | Expired, context: Context) -> tuple[Message, ...]:
     """Have a stage handle one item. Raises whatever the stage raises; nothing is emitted then."""
-    return tuple(stage.handle(item, context))
+    return outcome_messages(stage.handle(item, context), stage.handle)
 
 
 def answer_failure(stage: Stage, item: Message | Expired, error: Exception) -> tuple[Message, ...]:
     """What follows when a stage fails: a request is answered with -32603, an event is dropped; both are logged.
 
-    The answer's text holds nothing of the exception: that belongs into the log, not into an editor.
+    An answer goes on as it came: somebody waits for it, and for nothing else. (An illegal one is dropped: for that a
+    strict `Validation` fails.) The text of an error answer holds nothing of the exception, which belongs into the log,
+    not into an editor.
     """
     session = getattr(item, "session", None)
     logger.opt(exception=error).error(
         "stage {} failed on {} of session {}: {}", stage.name, type(item).__name__, session, type(error).__name__
     )
-    if isinstance(item, Message):
-        return tuple(item.failed(Failure.internal("a stage of the agent failed; its log says more")))
-    return ()
+    if not isinstance(item, Message):
+        return ()
+    if item.answers is not None and not isinstance(error, IllegalMessage):
+        return (item,)
+    try:
+        return outcome_messages(
+            item.failed(Failure.internal("a stage of the agent failed; its log says more")), item.failed
+        )
+    except Exception as broken:
+        logger.opt(exception=broken).error("{} of session {} stays without an answer", type(item).__name__, session)
+        return ()
+
+
+def close(stage: Stage, context: Context) -> tuple[Message, ...]:
+    """What a stage says at its end. Raises whatever the stage raises."""
+    return outcome_messages(stage.close(context), stage.close)
 
 
 def closing_messages(stage: Stage, context: Context) -> tuple[Message, ...]:
     """What a stage says at its end; a stage that fails there is logged and owes nothing."""
     try:
-        return tuple(stage.close(context))
+        return close(stage, context)
     except Exception as error:
         logger.opt(exception=error).error("stage {} failed to close: {}", stage.name, type(error).__name__)
         return ()

@@ -13,17 +13,21 @@ builds one step by step.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, ClassVar, Protocol, TypeVar
+from types import FunctionType
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 import attrs
 
 from .errors import StageDefinitionError, StageOutputError
-from .messages import Message
+from .messages import Message, ToAgent, ToClient
 
 Outcome = Iterable[Message] | Message | None
 """What a handler returns: nothing (the message is dropped), one message (passed or replaced), or several."""
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Outcome])
+
+_DIRECTED: Final = (ToAgent, ToClient)
+"""What can be routed: a class of no direction belongs to neither neighbour."""
 
 
 @attrs.frozen
@@ -50,10 +54,20 @@ class Context(Protocol):
 
 
 def on(*kinds: type) -> Callable[[_Handler], _Handler]:
-    """Mark a method as the handler of these message classes and of their subclasses (the nearest class wins)."""
+    """Mark a method as the handler of these message classes and of their subclasses (the nearest class wins).
+
+    A method that overrides a handler handles the same classes; with an `@on` of its own it handles those instead.
+
+    Raises:
+        StageDefinitionError: no class is named. What is named is looked at when the stage's class is created.
+    """
+    if not kinds:
+        raise StageDefinitionError("@on() names no message class")
+    if isinstance(kinds[0], FunctionType):
+        raise StageDefinitionError(f"{_place(kinds[0])}: @on needs the message classes, as in @on(Text)")
 
     def mark(handler: _Handler) -> _Handler:
-        handler.__on__ = kinds  # type: ignore[attr-defined]
+        handler.__on__ = (*getattr(handler, "__on__", ()), *kinds)  # type: ignore[attr-defined]
         return handler
 
     return mark
@@ -66,15 +80,11 @@ class Stage:
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        own: dict[type, str] = {}
-        for name, member in vars(cls).items():
-            for kind in getattr(member, "__on__", ()):
-                if not (isinstance(kind, type) and issubclass(kind, Message | Expired)):
-                    raise StageDefinitionError(f"{_place(member)}: @on({kind!r}) is no message class")
-                if kind in own and own[kind] != name:
-                    raise StageDefinitionError(f"{_place(member)}: {own[kind]} handles {kind.__name__} already")
-                own[kind] = name
-        cls._handlers = {**cls._handlers, **own}
+        handlers: dict[type, str] = {}
+        for parent in reversed(cls.__mro__):  # all of them: a handler may come from a second parent
+            own = _marked(parent)
+            handlers = {kind: name for kind, name in handlers.items() if name not in own.values()} | own
+        cls._handlers = handlers
 
     @property
     def name(self) -> str:
@@ -86,7 +96,8 @@ class Stage:
         for kind in type(message).__mro__:
             handler = self._handlers.get(kind)
             if handler is not None:
-                return outcome_messages(getattr(self, handler)(message, context), getattr(self, handler))
+                method = getattr(self, handler)
+                return outcome_messages(method(message, context), method)
         return (message,) if isinstance(message, Message) else ()
 
     def close(self, context: Context) -> Iterable[Message]:
@@ -101,22 +112,40 @@ def outcome_messages(outcome: Outcome, handler: Callable[..., Any]) -> tuple[Mes
     """The messages of a handler's answer.
 
     Raises:
-        StageOutputError: the answer holds something that is no message; the text names the handler's file and line.
+        StageOutputError: the answer holds something that is no message, or one of no direction. The text names the
+            handler's file and line, and of the answer its class only: it is logged, and contents are not.
     """
     if outcome is None:
         return ()
-    if isinstance(outcome, Message):
+    if isinstance(outcome, _DIRECTED):
         return (outcome,)
     try:
-        messages = tuple(outcome)
+        messages = tuple(outcome)  # type: ignore[arg-type]  # a message of no direction fails here too
     except TypeError as error:
         if isinstance(outcome, Iterable):
             raise  # the handler is a generator and failed inside
-        raise StageOutputError(f"{_place(handler)} returned {outcome!r}, not messages") from error
+        raise StageOutputError(f"{_place(handler)} returned {_kind(outcome)}") from error
     for message in messages:
-        if not isinstance(message, Message):
-            raise StageOutputError(f"{_place(handler)} returned {message!r} among its messages")
+        if not isinstance(message, _DIRECTED):
+            raise StageOutputError(f"{_place(handler)} returned {_kind(message)} among its messages")
     return messages
+
+
+def _marked(parent: type) -> dict[type, str]:
+    """The handlers that a class defines itself: by what they handle, the names of the methods."""
+    own: dict[type, str] = {}
+    for name, member in vars(parent).items():
+        for kind in getattr(member, "__on__", ()):
+            if not (isinstance(kind, type) and issubclass(kind, Message | Expired)):
+                raise StageDefinitionError(f"{_place(member)}: @on({kind!r}) is no message class")
+            if own.setdefault(kind, name) != name:
+                raise StageDefinitionError(f"{_place(member)}: {own[kind]} handles {kind.__name__} already")
+    return own
+
+
+def _kind(answer: Any) -> str:
+    wanted = "a message toward the agent or the client"
+    return f"{answer!r}, a class and not {wanted}" if isinstance(answer, type) else f"{type(answer)!r}, not {wanted}"
 
 
 def _place(function: Any) -> str:

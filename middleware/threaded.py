@@ -11,10 +11,11 @@ lock a batch instead of one a message. docs/threading.md has the figures and the
 
 from __future__ import annotations
 
+import enum
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import TracebackType
 from typing import Final
 
@@ -27,20 +28,22 @@ from .in_flight import InFlight
 from .messages import Message, Toward
 from .pipeline import Pipeline, answer_failure, closing_messages, handle
 from .stage import Expired
-from .timers import Timers
+from .timers import Due, Timers
 
 Sink = Callable[[Message], None]
 """Where messages go that leave the pipeline. Called on the thread of the last stage; it must not block."""
 
-_BATCH = 64
+_BATCH: Final = 64
 
 
-class _Stop:
-    """Travels from the agent side toward the client, once, and closes stage after stage."""
+class _Sign(enum.Enum):
+    """The end's round trip. A lane heeds a sign when all else that it has taken is handled."""
+
+    LAST = "goes toward the agent, behind everything that was fed before the end, and turns round there"
+    STOP = "comes back toward the client and closes stage after stage"
 
 
-_STOP: Final = _Stop()
-_Item = Message | Expired | _Stop
+_Item = Message | Due | _Sign
 
 
 @attrs.frozen
@@ -126,21 +129,31 @@ class ThreadRunner:
         return self
 
     def close(self) -> None:
-        """End: what is in the inboxes is handled, each stage is closed (agent side first), the threads are joined.
+        """End: what was fed is handled, each stage is closed (agent side first), the threads are joined.
 
         A second call does nothing. What is fed from now on may be lost; feed `Closing` before, and let the agent side
         answer it, so that nothing is owed.
 
         Raises:
+            PipelineError: called on one of its own threads (by a sink), which cannot wait for itself.
             BaseException: the first failure of a thread, if there was one: a sink that raised.
         """
-        if self._state == "new":
-            self._state = "closed"
-        if self._state == "closed":
+        if self._state in ("closing", "closed"):
             return
+        if threading.current_thread() in [lane.thread for lane in self._lanes]:
+            raise PipelineError("a runner is not closed by its own threads: have another one call close()")
+        started = self._state == "running"
+        self._state = "closing"
+        if started:
+            self._enter([(0, _Sign.LAST)])
+            self._join()
         self._state = "closed"
-        self.in_flight.change(1)
-        self._lanes[-1].inbox.put((len(self.pipeline.stages) - 1, _STOP))
+        self._discard()
+        self.in_flight.release()
+        if self._failures:
+            raise self._failures[0]
+
+    def _join(self) -> None:
         for lane in reversed(self._lanes):
             assert lane.thread is not None
             lane.thread.join()
@@ -149,9 +162,17 @@ class ThreadRunner:
             self._timers_changed.notify_all()
         if self._timer_thread is not None:
             self._timer_thread.join()
-        self.in_flight.release()
-        if self._failures:
-            raise self._failures[0]
+
+    def _discard(self) -> None:
+        """Empty the inboxes that nobody reads any more: what is in them is not on its way."""
+        for lane in self._lanes:
+            while True:
+                try:
+                    index, item = lane.inbox.get_nowait()
+                except queue.Empty:
+                    break
+                self.in_flight.change(-1)
+                logger.debug("{} came for the closed stage {}", type(item).__name__, self.pipeline.stages[index].name)
 
     def __enter__(self) -> ThreadRunner:
         return self.start()
@@ -164,10 +185,14 @@ class ThreadRunner:
     # ------------------------------------------------------------------------------------------ use
 
     def feed(self, *messages: Message) -> None:
-        """Put messages into the inbox at their end; from any thread. One caller's messages keep their order."""
-        self.in_flight.change(len(messages))
-        for message in messages:
-            self._put(self.pipeline.first_index(message), message)
+        """Put messages into the inbox at their end; from any thread. One caller's messages keep their order.
+
+        Before `start` they wait for it. After `close` they are lost, and do no harm.
+
+        Raises:
+            PipelineError: one of them is no message; none is fed then.
+        """
+        self._enter([(self.pipeline.first_index(message), message) for message in messages])
 
     @property
     def room(self) -> bool:
@@ -183,27 +208,42 @@ class ThreadRunner:
         return self.in_flight.wait_idle(timeout)
 
     def expire(self) -> None:
-        """Put the timers that are due now into the inboxes: for clocks that a test moves."""
+        """Put the timers that are due now into the inboxes, behind what is there: for clocks that a test moves."""
         while True:
             with self._timers_changed:
                 due = self._timers.pop_due(self.clock.now())
             if due is None:
                 return
-            self._put_expired(*due)
+            self._enter([(due.owner, due)])
 
     # ------------------------------------------------------------------------------------------ lanes
 
-    def _put(self, index: int, item: Message | Expired) -> None:
-        self._lane_of[index].inbox.put((index, item))
+    def _enter(self, items: Sequence[tuple[int, _Item]]) -> None:
+        """Put what comes from outside into the inboxes: counted first, so that the count is never too small."""
+        self.in_flight.change(len(items))
+        self._put(items)
+        if self._state == "closed":
+            self._discard()
+
+    def _put(self, items: Iterable[tuple[int, _Item]]) -> None:
+        for index, item in items:
+            self._lane_of[index].inbox.put((index, item))
 
     def _run_lane(self, lane: _Lane) -> None:
         try:
             self._work(lane)
         except BaseException as error:
+            # A stage or a sink that ends its thread (SystemExit) ends the pipeline: half of one would only look alive.
+            # Both neighbours are told, since a sign that came here now would go no further.
             logger.opt(exception=error).critical("the thread of stage {} died", lane.first)
+            self._fail(error)
+            last = len(self.pipeline.stages) - 1
+            self._enter([(index, _Sign.STOP) for index in (last, lane.first - 1) if index >= 0 and index != lane.last])
+            self.in_flight.release()
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._failures:  # the first is what `close` raises; all of them are in the log
             self._failures.append(error)
-            if lane.first > 0:  # whoever closes the runner must not wait for lanes that nobody stops
-                self._lanes[self._lanes.index(lane) - 1].inbox.put((lane.first - 1, _STOP))
 
     def _work(self, lane: _Lane) -> None:
         local: deque[tuple[int, _Item]] = deque()
@@ -219,26 +259,32 @@ class ThreadRunner:
             onward: list[tuple[int, _Item]] = []
             while local:
                 index, item = local.popleft()
-                if isinstance(item, _Stop):
+                if not isinstance(item, _Sign):
+                    self._route(lane, index, self._handle(index, item), local, onward)
+                elif local:
+                    local.append((index, item))
+                elif item is _Sign.LAST:
+                    onward.append(self._after_last(lane))
+                else:
                     self._close_stages(lane, local, onward)
                     stopped = True
-                else:
-                    self._route(lane, index, self._handle(index, item), local, onward)
             # What follows is counted before anybody can take it, and what was taken goes in the same step: the count
             # never touches zero while something is on its way.
             self.in_flight.change(len(onward) - taken)
-            for index, item in onward:
-                self._lane_of[index].inbox.put((index, item))
+            self._put(onward)
 
-    def _handle(self, index: int, item: Message | Expired) -> tuple[Message, ...]:
-        if self._closed[index]:
-            logger.debug("{} came for the closed stage {}", type(item).__name__, self.pipeline.stages[index].name)
-            return ()
+    def _handle(self, index: int, item: Message | Due) -> tuple[Message, ...]:
         stage = self.pipeline.stages[index]
+        if self._closed[index]:
+            logger.debug("{} came for the closed stage {}", type(item).__name__, stage.name)
+            return ()
+        if isinstance(item, Due) and not self._claim(item):
+            return ()
+        given = Expired(item.key) if isinstance(item, Due) else item
         try:
-            return handle(stage, item, self._contexts[index])
+            return handle(stage, given, self._contexts[index])
         except Exception as error:
-            return answer_failure(stage, item, error)
+            return answer_failure(stage, given, error)
 
     def _route(
         self,
@@ -263,7 +309,14 @@ class ThreadRunner:
             self._sinks[message.toward](message)
         except Exception as error:
             logger.opt(exception=error).error("the {} end refused {}", message.toward.name, type(message).__name__)
-            self._failures.append(error)
+            self._fail(error)
+
+    def _after_last(self, lane: _Lane) -> tuple[int, _Item]:
+        """Where the end goes from here. At the agent side it turns round behind what its sink has fed meanwhile."""
+        following = lane.last + 1
+        if following < len(self.pipeline.stages):
+            return following, _Sign.LAST
+        return lane.last, _Sign.STOP
 
     def _close_stages(self, lane: _Lane, local: deque[tuple[int, _Item]], onward: list[tuple[int, _Item]]) -> None:
         for index in range(lane.last, lane.first - 1, -1):
@@ -272,10 +325,10 @@ class ThreadRunner:
             self._route(lane, index, messages, local, onward)
             while local:
                 following, item = local.popleft()
-                if not isinstance(item, _Stop):
+                if not isinstance(item, _Sign):
                     self._route(lane, following, self._handle(following, item), local, onward)
         if lane.first > 0:
-            onward.append((lane.first - 1, _STOP))
+            onward.append((lane.first - 1, _Sign.STOP))
 
     # ------------------------------------------------------------------------------------------ timers
 
@@ -288,9 +341,9 @@ class ThreadRunner:
         with self._timers_changed:
             self._timers.cancel(index, key)
 
-    def _put_expired(self, index: int, key: Hashable) -> None:
-        self.in_flight.change(1)
-        self._put(index, Expired(key))
+    def _claim(self, due: Due) -> bool:
+        with self._timers_changed:
+            return self._timers.claim(due)
 
     def _watch_timers(self) -> None:
         while True:
@@ -300,9 +353,10 @@ class ThreadRunner:
                 due = self._timers.pop_due(self.clock.now())
                 if due is None:
                     deadline = self._timers.next_deadline()
-                    self._timers_changed.wait(None if deadline is None else max(0.0, deadline - self.clock.now()))
+                    left = threading.TIMEOUT_MAX if deadline is None else deadline - self.clock.now()
+                    self._timers_changed.wait(min(max(0.0, left), threading.TIMEOUT_MAX))
                     continue
-            self._put_expired(*due)
+            self._enter([(due.owner, due)])
 
 
 def _cut(pipeline: Pipeline, sizes: Sequence[int] | None) -> tuple[list[_Lane], list[_Lane]]:

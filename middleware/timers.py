@@ -1,6 +1,9 @@
 """The timers of all stages of one runner: which are set, and which are due.
 
 Plain bookkeeping without a clock or a thread; a runner guards it and asks it. Setting a key that is set replaces it.
+
+Between its deadline and its stage a timer may have to wait in an inbox. What the stage handles meanwhile may cancel or
+replace it, and that holds: a timer ends when it is claimed, not when it is due.
 """
 
 from __future__ import annotations
@@ -8,6 +11,19 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Hashable
+
+import attrs
+
+from .clock import exact
+
+
+@attrs.frozen
+class Due:
+    """A timer whose deadline has come, on its way to the stage at index `owner`."""
+
+    owner: int
+    key: Hashable
+    token: int
 
 
 class Timers:
@@ -25,7 +41,7 @@ class Timers:
         """Set or replace the timer `key` of the stage at index `owner`; `deadline` is in the clock's seconds."""
         token = next(self._tokens)
         self._live[owner, key] = token
-        heapq.heappush(self._heap, (deadline, token, (owner, key)))
+        heapq.heappush(self._heap, (exact(deadline), token, (owner, key)))
 
     def cancel(self, owner: int, key: Hashable) -> None:
         """Forget a timer; one that is not set is no error, since it may have expired a moment ago."""
@@ -37,11 +53,17 @@ class Timers:
             heapq.heappop(self._heap)  # replaced or cancelled since it was pushed
         return self._heap[0][0] if self._heap else None
 
-    def pop_due(self, now: float) -> tuple[int, Hashable] | None:
-        """Take the earliest timer with `now >= deadline`, as (stage index, key), or None."""
+    def pop_due(self, now: float) -> Due | None:
+        """Take the earliest timer with `now >= deadline`, the one that was set first of two; or None."""
         deadline = self.next_deadline()
-        if deadline is None or now < deadline:
+        if deadline is None or exact(now) < deadline:
             return None
-        timer = heapq.heappop(self._heap)[2]
-        del self._live[timer]
-        return timer
+        _, token, (owner, key) = heapq.heappop(self._heap)
+        return Due(owner, key, token)
+
+    def claim(self, due: Due) -> bool:
+        """End a timer that has come to its stage; whether it still stands: not cancelled or replaced on its way."""
+        if self._live.get((due.owner, due.key)) != due.token:
+            return False
+        del self._live[due.owner, due.key]
+        return True

@@ -25,7 +25,7 @@ from acpbridge.chat.conversation import Conversation, Verdict
 from acpbridge.chat.view import MAX_DIFF_LINES, Style, View
 
 AGENT = r'''
-import os, signal, socket, subprocess, sys, threading
+import json, os, signal, subprocess, sys, threading
 from acpbridge.jsonrpc import ErrorReply, Notification, Peer, Reply, Request, RpcError
 
 peer = Peer()
@@ -90,6 +90,7 @@ def prompt(request, text):
             reason = "cancelled" if cancelled else reason
         case "two asks":
             first, second = ask(), ask(OPTIONS[::2])
+            say("both asked")
             say(f"{answer(first)['outcome']['optionId']} then {answer(second)['outcome']['optionId']}")
         case "odd ask":
             say(str(answer(ask([{"name": "No id"}, 7]))))
@@ -102,6 +103,10 @@ def prompt(request, text):
             while next_event() != Notification(method="session/cancel", params={"sessionId": "s1"}):
                 pass
             reason = "cancelled"
+        case "late ask":
+            say("working")
+            next_event()
+            say(str(answer(ask())))
         case "die":
             os.write(2, b"Traceback: the \x1b[31mreason\n")
             os._exit(3)
@@ -120,7 +125,8 @@ def prompt(request, text):
             send(peer.notify("session/update", [1]))
             send(peer.notify("_vendor/thing", {}))
             os.write(1, b"this is no JSON\n\n[1]\n")
-            say("still here")
+            codes = [json.loads(sys.stdin.buffer.readline())["error"]["code"] for _ in range(2)]
+            say(f"still here, {codes}")
         case "print":
             say(rest)
         case "environment":
@@ -457,14 +463,15 @@ def test_a_wrong_choice_is_asked_again(agent: list[str], typed: str) -> None:
 
 def test_questions_are_asked_one_after_the_other(agent: list[str]) -> None:
     """A second question is shown when the first is answered, with its own options."""
-    code, _ = converse(
+    code, text = converse(
         agent,
         ("> ", Typed("two asks")),
-        ("Your choice (1-3): ", Typed("2")),
+        ("both asked", Typed("2")),
         ("Your choice (1-2): ", Typed("2")),
         ("all then no", NoMoreInput()),
     )
     assert code == 0
+    assert text.count("? Edit a.py") == 2
 
 
 @pytest.mark.parametrize(("verdict", "name", "option"), [("allow_once", "Yes", "yes"), ("reject_once", "No", "no")])
@@ -478,9 +485,10 @@ def test_without_a_terminal_questions_are_answered_and_that_is_said(
     assert text.endswith(f"The answer was {option}\n")
 
 
-def test_a_question_without_usable_options_is_cancelled(agent: list[str]) -> None:
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_question_without_usable_options_is_cancelled(agent: list[str], terminal: bool) -> None:
     """A question that offers nothing to choose is answered `cancelled`, so that the agent does not wait for ever."""
-    code, text = converse(agent, prompts=["odd ask"], terminal=False)
+    code, text = converse(agent, prompts=["odd ask"], terminal=terminal, input_open=False)
     assert code == 0
     assert "{'outcome': {'outcome': 'cancelled'}}" in text
 
@@ -503,11 +511,13 @@ def test_ctrl_c_cancels_the_turn(agent: list[str]) -> None:
         agent,
         ("> ", Typed("slow")),
         ("working", Interrupted()),
-        ("(stopped: cancelled)\n> ", Typed("print:next")),
-        ("next\n> ", NoMoreInput()),
+        ("(cancelling)", Interrupted()),
+        ("(stopped: cancelled)\n> ", Typed("edit")),
+        ("Your choice", Interrupted()),
+        ("(stopped: cancelled)\n> ", NoMoreInput()),
     )
     assert code == 0
-    assert "working\n(cancelling)\n(stopped: cancelled)\n" in text
+    assert "working\n(cancelling)\n(still cancelling; Ctrl-D ends)\n(stopped: cancelled)\n" in text
 
 
 def test_ctrl_c_while_idle_gives_a_hint(agent: list[str]) -> None:
@@ -527,6 +537,18 @@ def test_ctrl_c_at_a_question_cancels_it_and_the_turn(agent: list[str]) -> None:
         ("next", NoMoreInput()),
     )
     assert code == 0
+
+
+def test_a_question_after_the_cancel_is_cancelled(agent: list[str]) -> None:
+    """A question that crosses with the cancel is answered `cancelled` and bothers nobody."""
+    code, text = converse(
+        agent,
+        ("> ", Typed("late ask")),
+        ("working", Interrupted()),
+        ("{'outcome': {'outcome': 'cancelled'}}", NoMoreInput()),
+    )
+    assert code == 0
+    assert "Your choice" not in text
 
 
 def test_ctrl_c_without_a_terminal_ends_after_the_turn(agent: list[str]) -> None:
@@ -592,7 +614,7 @@ def test_strange_messages_are_survived(agent: list[str]) -> None:
     """Unknown kinds, malformed updates, other notifications and lines that are no JSON disturb nothing."""
     code, text = converse(agent, prompts=["odd", "hello"], terminal=False)
     assert code == 0
-    assert "still here\n" in text
+    assert "still here, [-32700, -32600]\n" in text
     assert "Hello there." in text
 
 
@@ -655,6 +677,15 @@ def test_the_program_sends_its_arguments_as_one_prompt(agent: list[str]) -> None
     assert done.returncode == 0, done.stderr
     assert done.stdout.decode().split() == [">", "print:two", "words", "two", "words"]
     assert done.stderr == b""
+
+
+def test_with_a_prompt_stdin_is_not_read(agent: list[str]) -> None:
+    """With a prompt and without a terminal the program does not wait for the end of a stdin that stays open."""
+    process = subprocess.Popen(program(agent, "hello"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process:
+        assert b"Hello there." in process.stdout.read()
+        assert process.wait() == 0
 
 
 def test_the_program_reads_prompts_from_a_pipe(agent: list[str]) -> None:

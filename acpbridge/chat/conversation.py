@@ -187,7 +187,7 @@ class Conversation:
 
     def _asked(self, request: RequestId, params: Any) -> None:
         params = params if isinstance(params, dict) else {}
-        if self._cancelling:
+        if self._cancelling or not options(params):
             self._client.respond(request, _CANCELLED)
         elif self._terminal:
             self._questions[request] = params

@@ -5,7 +5,7 @@ A request that the bridge does not serve is refused at once, so that Claude Code
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loguru import logger
@@ -17,8 +17,10 @@ from middleware.messages import (
     Message,
     PermissionAnswer,
     PermissionAsk,
+    TodoChanged,
     ToolGate,
     ToolGateAnswer,
+    ToolResponse,
 )
 
 Frame = Mapping[str, Any]
@@ -26,7 +28,23 @@ Frame = Mapping[str, Any]
 GATE = "acpbridge_tool_gate"
 """The id of our PreToolUse hook."""
 
-INITIALIZE: Mapping[str, Any] = {"hooks": {"PreToolUse": [{"matcher": None, "hookCallbackIds": [GATE]}]}}
+RESPONSE = "acpbridge_tool_response"
+"""The id of our PostToolUse hook."""
+
+TODOS = "acpbridge_todos"
+"""The id of our hooks on Claude's task list."""
+
+INITIALIZE: Mapping[str, Any] = {
+    "hooks": {
+        event: [{"matcher": None, "hookCallbackIds": [hook]}]
+        for event, hook in (
+            ("PreToolUse", GATE),
+            ("PostToolUse", RESPONSE),
+            ("TaskCreated", TODOS),
+            ("TaskCompleted", TODOS),
+        )
+    }
+}
 """Members of `initialize` that these asks need."""
 
 _ASK_MEMBERS = frozenset(
@@ -40,6 +58,10 @@ _ASK_MEMBERS = frozenset(
         "display_name",
         "decision_reason",
         "blocked_path",
+        "matched_ask_rule",
+        "suppress_always_allow_rule",
+        "default_to_no",
+        "mcp_server",
     }
 )
 
@@ -57,6 +79,27 @@ def ask_of(session: str, frame: Frame) -> Message | Frame:
         return _success(number, {"action": "cancel"})
     logger.debug("session {}: the control request {} is not served", session, request.get("subtype"))
     return _error(number, f"Unsupported control request subtype: {request.get('subtype')}")
+
+
+def notices_of(session: str, frame: Frame) -> tuple[Message, ...] | None:
+    """What a hook tells that wants no decision, to be answered with `noted` at once; None for any other request."""
+    request = frame.get("request")
+    request = request if isinstance(request, dict) else {}
+    if request.get("subtype") != "hook_callback":
+        return None
+    hook = request.get("input")
+    hook = hook if isinstance(hook, dict) else {}
+    match request.get("callback_id"):
+        case "acpbridge_tool_response":
+            return tuple(_response(session, request, hook))
+        case "acpbridge_todos":
+            return tuple(_todo(session, hook))
+    return None
+
+
+def noted(frame: Frame) -> Frame:
+    """The answer of a hook that wants no decision."""
+    return _success(str(frame.get("request_id")), {})
 
 
 def withdrawal_of(session: str, frame: Frame) -> AskWithdrawn:
@@ -88,7 +131,7 @@ def response_to(answer: Answer) -> Frame:
 
 
 def _permission(session: str, number: str, request: Frame) -> PermissionAsk:
-    asked = request.get("input")
+    asked, server = request.get("input"), request.get("mcp_server")
     return PermissionAsk(
         session=session,
         ask=number,
@@ -100,6 +143,10 @@ def _permission(session: str, number: str, request: Frame) -> PermissionAsk:
         display_name=_text(request, "display_name"),
         decision_reason=_text(request, "decision_reason"),
         blocked_path=_text(request, "blocked_path"),
+        ask_rule=request.get("matched_ask_rule"),
+        no_lasting=request.get("suppress_always_allow_rule") is True,
+        default_to_no=request.get("default_to_no") is True,
+        mcp_server=server if isinstance(server, dict) else None,
         details={key: value for key, value in request.items() if key not in _ASK_MEMBERS},
     )
 
@@ -116,6 +163,30 @@ def _gate(session: str, number: str, request: Frame) -> Ask:
         name=_text(hook, "tool_name") or "",
         input=asked if isinstance(asked, dict) else {},
     )
+
+
+def _response(session: str, request: Frame, hook: Frame) -> Iterator[ToolResponse]:
+    tool_use = _text(request, "tool_use_id") or _text(hook, "tool_use_id")
+    if tool_use is not None:
+        yield ToolResponse(
+            session=session,
+            tool_use=tool_use,
+            name=_text(hook, "tool_name") or "",
+            response=hook.get("tool_response"),
+            agent=_text(hook, "agent_id"),
+        )
+
+
+def _todo(session: str, hook: Frame) -> Iterator[TodoChanged]:
+    todo = _text(hook, "task_id")
+    if todo is not None:
+        yield TodoChanged(
+            session=session,
+            todo=todo,
+            subject=_text(hook, "task_subject") or "",
+            description=_text(hook, "task_description"),
+            done=hook.get("hook_event_name") == "TaskCompleted",
+        )
 
 
 def _permission_response(answer: PermissionAnswer) -> Frame:

@@ -22,10 +22,12 @@ from middleware.messages import (
     PromptState,
     RequestStarted,
     Result,
+    SessionRestarted,
     Task,
     Text,
     Thought,
     TokenCount,
+    ToolDenied,
     ToolInput,
     ToolProgress,
     ToolResult,
@@ -311,20 +313,39 @@ def _progress(session: str, frame: Frame) -> Iterable[Message]:
     yield ToolProgress(
         session=session,
         tool_use=_text(frame, "tool_use_id"),
-        elapsed=float(elapsed) if isinstance(elapsed, int | float) else None,
+        elapsed=float(elapsed) if isinstance(elapsed, int | float) and not isinstance(elapsed, bool) else None,
         parent=_text_or_none(frame, "parent_tool_use_id"),
+        subagent_type=_text_or_none(frame, "subagent_type"),
+        subagent_retry=frame.get("subagent_retry"),
     )
+
+
+def _denied(session: str, frame: Frame) -> Iterable[Message]:
+    if _text(frame, "tool_use_id"):
+        yield ToolDenied(
+            session=session,
+            tool_use=_text(frame, "tool_use_id"),
+            message=_text(frame, "message"),
+            reason_type=_text_or_none(frame, "decision_reason_type"),
+            reason=_text_or_none(frame, "decision_reason"),
+        )
+
+
+def _reset(session: str, frame: Frame) -> Iterable[Message]:
+    yield SessionRestarted(session=session)
 
 
 _FRAMES: Mapping[str, Callable[[str, Frame], Iterable[Message]]] = {
     "assistant": _assistant,
     "command_lifecycle": _lifecycle,
+    "conversation_reset": _reset,
     "result": _result,
     "stream/content_block_delta": _block_delta,
     "stream/content_block_start": _block_start,
     "stream/message_delta": _message_delta,
     "stream/message_start": _message_start,
     "system/local_command_output": _command_output,
+    "system/permission_denied": _denied,
     "system/session_state_changed": _work_state,
     "system/status": _status,
     "system/task_notification": _task,

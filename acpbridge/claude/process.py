@@ -17,6 +17,7 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, CLIConnectionE
 from loguru import logger
 
 from .tap import Frame, Tap
+from .watch import Watcher
 
 TERMINATE_AFTER = 2.0
 """Seconds that Claude Code has to end after its stdin was closed, before SIGTERM."""
@@ -35,6 +36,7 @@ class ClaudeProcess:
         initialize: further members of the `initialize` request.
         on_frame: called with each frame in order; the last is `{"type": "__closed__", "error": ...}`.
         flow: see `Tap`.
+        watcher: ends the process when the program is killed.
     """
 
     def __init__(
@@ -44,14 +46,17 @@ class ClaudeProcess:
         initialize: Mapping[str, Any],
         on_frame: Callable[[Frame], None],
         flow: Callable[[], Awaitable[None]] | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
+        self._watcher = watcher
+        self._number: int | None = None  # the SDK forgets the process when it has ended
         self.stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         options = replace(
             options,
             stderr=self.stderr.append,
             max_buffer_size=1 << 62,  # one line above the default of 1 MiB would end the connection for good
         )
-        self.tap = Tap(options, initialize=initialize, on_frame=on_frame, flow=flow)
+        self.tap = Tap(options, initialize=initialize, on_frame=on_frame, flow=flow, on_started=self._watch)
         self._client = ClaudeSDKClient(options, transport=self.tap)
         self._outbox: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
         self._writer: asyncio.Task[None] | None = None
@@ -99,6 +104,13 @@ class ClaudeProcess:
                 self._writer.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await self._writer
+            if self._watcher is not None and self._number is not None:
+                self._watcher.remove(self._number)
+
+    def _watch(self, number: int) -> None:
+        self._number = number
+        if self._watcher is not None:
+            self._watcher.add(number)
 
     async def _write(self) -> None:
         while True:

@@ -15,15 +15,17 @@ from claude_agent_sdk import ClaudeSDKError
 from loguru import logger
 
 from middleware.errors import Failure
-from middleware.messages import AgentGone, Answer, Interrupt, Interrupted, Message, Prompt
+from middleware.messages import AgentGone, Answer, Interrupt, Interrupted, Message, PermissionAsk, Prompt
 
 from . import control
 from .events import messages_of
+from .files import with_file
 from .flow_control import FlowControl
 from .options import SessionOptions
 from .process import ClaudeProcess
 from .prompts import user_message
 from .tap import ControlError, Frame
+from .watch import Watcher
 
 GONE = "The Claude Agent process exited unexpectedly. Please start a new session."
 
@@ -41,6 +43,7 @@ class ClaudeSession:
         feed: puts messages into the pipeline.
         flow: holds the reader back while the pipeline is full.
         spawn: starts a task on the loop.
+        watcher: ends Claude Code when the program is killed.
     """
 
     name: str
@@ -49,6 +52,7 @@ class ClaudeSession:
     feed: Feed
     flow: FlowControl
     spawn: Callable[..., Any]
+    watcher: Watcher
     _process: ClaudeProcess = attrs.field(init=False)
     _asks: set[str] = attrs.field(factory=set, init=False)
     _closing: bool = attrs.field(default=False, init=False)
@@ -60,6 +64,7 @@ class ClaudeSession:
             initialize={**control.INITIALIZE, **self.options.initialize},
             on_frame=self._frame,
             flow=self.flow.wait,
+            watcher=self.watcher,
         )
 
     async def start(self) -> dict[str, Any]:
@@ -126,12 +131,16 @@ class ClaudeSession:
     def _messages(self, frame: Frame) -> tuple[Message, ...]:
         match frame.get("type"):
             case "control_request":
+                notices = control.notices_of(self.name, frame)
+                if notices is not None:
+                    self._process.send(control.noted(frame))
+                    return notices
                 ask = control.ask_of(self.name, frame)
                 if not isinstance(ask, Message):
                     self._process.send(ask)
                     return ()
                 self._asks.add(str(frame.get("request_id")))
-                return (ask,)
+                return (with_file(ask, self.cwd) if isinstance(ask, PermissionAsk) else ask,)
             case "control_cancel_request":
                 withdrawal = control.withdrawal_of(self.name, frame)
                 if withdrawal.ask not in self._asks:

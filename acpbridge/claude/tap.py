@@ -46,6 +46,7 @@ class Tap(Transport):
         on_frame: called with each frame, in order.
         flow: awaited before the next frame is read; it may hold the reader back. It is not asked while a request of
             ours is open, since its answer stands behind the frames that are not read.
+        on_started: called with the process's number as soon as there is one.
     """
 
     def __init__(
@@ -55,12 +56,14 @@ class Tap(Transport):
         initialize: Mapping[str, Any],
         on_frame: Callable[[Frame], None],
         flow: Callable[[], Awaitable[None]] | None = None,
+        on_started: Callable[[int], None] | None = None,
     ) -> None:
         # With a transport of one's own the SDK does not add this flag, and Claude Code would ask nobody.
         self._inner = SubprocessCLITransport(_nothing(), replace(options, permission_prompt_tool_name="stdio"))
         self._initialize: dict[str, Any] | None = dict(initialize)
         self._on_frame = on_frame
         self._flow = flow
+        self._on_started = on_started
         self._numbers = itertools.count(1)
         self._pending: dict[str, asyncio.Future[Any]] = {}
         self._lost: Exception | None = None
@@ -121,6 +124,8 @@ class Tap(Transport):
 
     async def connect(self) -> None:
         await self._inner.connect()
+        if self._on_started is not None and self.process_id is not None:
+            self._on_started(self.process_id)
 
     async def write(self, data: str) -> None:
         if self._initialize is not None and '"initialize"' in data:

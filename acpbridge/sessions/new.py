@@ -31,6 +31,7 @@ async def new(end: AgentEnd, request: Request) -> acp.NewSessionResponse:
         feed=end.feed,
         flow=FlowControl(end.has_room),
         spawn=end.loop.spawn,
+        watcher=end.watcher,
     )
     end.sessions[name] = session  # before it is open, so that it is closed with the others if the client goes now
     try:

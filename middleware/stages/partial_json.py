@@ -14,30 +14,44 @@ _INSIDE = re.compile(r'["\\]')
 
 @attrs.define
 class PartialObject:
-    """Collects the pieces of one JSON object. Each character is looked at once, however many pieces there are."""
+    """Collects the pieces of one JSON object.
 
-    _pieces: list[str] = attrs.field(factory=list)
+    Each character is looked at once and parsed once, however many pieces and members there are: a member is parsed when
+    it is complete, and its text is let go.
+    """
+
+    _pieces: list[str] = attrs.field(factory=list)  # of the members that are not complete yet
+    _known: dict[str, Any] = attrs.field(factory=dict)
     _depth: int = 0
     _in_string: bool = False
     _escaped: bool = False  # the last piece ended behind a backslash
+    _broken: bool = False
 
     def feed(self, piece: str) -> dict[str, Any] | None:
         """Take a piece; the object of the members that are complete, when a member was completed by it, else None.
 
         Members are complete at a comma of the outer object. The end of the object gives nothing: the complete message
-        brings the whole input.
+        brings the whole input. What is no JSON object after all gives nothing more: that message says what it is.
         """
+        if self._broken:
+            return None
         comma = self._scan(piece)
         if comma is None:
             self._pieces.append(piece)
             return None
-        complete = "".join((*self._pieces, piece[:comma], "}"))
-        self._pieces.append(piece)
+        members = "".join((*self._pieces, piece[:comma])).lstrip()
+        self._pieces = [piece[comma + 1 :]]
         try:
-            known = json.loads(complete)
+            # The object's own brace is in front of its first member only.
+            known = json.loads((members if not self._known else "{" + members) + "}")
         except (ValueError, RecursionError):
-            return None  # not JSON after all: the complete message will say what it is
-        return known if isinstance(known, dict) else None
+            known = None
+        if not isinstance(known, dict) or not known:
+            self._broken = True
+            self._pieces.clear()
+            return None
+        self._known.update(known)
+        return dict(self._known)
 
     def _scan(self, piece: str) -> int | None:
         """Where the last comma of the outer object is in this piece."""

@@ -1,81 +1,76 @@
 """The tool calls that the client has: announced first, refined while their input comes, closed once.
 
-A call can surface in three ways, whichever comes first: its streamed start, its complete message, or the permission
-that is asked for it. Owns, by session, the calls that are open and what of each the client was told already. How a tool
-looks is in `middleware.tools`; what may still be shown around a cancel is `CancelDrop`'s question.
+A call can surface in four ways, whichever comes first: its streamed start, its complete message, the permission that is
+asked for it, or the hook that says that it is about to run. Owns, by session, the calls that are open and what of each
+the client was told already (`open_calls`). How a tool looks is in `middleware.tools`; what may still be shown around a
+cancel is `CancelDrop`'s question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import attrs
 
 from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import (
+    Initialized,
     Message,
     MessageStarted,
+    PermissionAsk,
     PermissionRequest,
     SessionClosed,
     SessionOpened,
+    SessionRestarted,
     Task,
     ToolCall,
+    ToolCallLost,
     ToolCallUpdate,
+    ToolDenied,
+    ToolGate,
     ToolInput,
     ToolProgress,
+    ToolResponse,
     ToolResult,
     ToolUse,
     TurnEnded,
     WorkStopped,
 )
+from middleware.profile import ClientProfile
 from middleware.stage import Context, Outcome, Stage, on
-from middleware.tools import describe_result, describe_use
 
+from . import call_changes
+from .call_changes import Changes
+from .open_calls import Call, Calls, remember
 from .partial_json import PartialObject
 
 NEVER_RAN = "Claude stopped this tool call before it ran."
 STOPPED = "The turn was cancelled before this tool call returned a result."
 NO_RESULT = "Claude ended the turn without returning a result for this tool."
 
-_FIELDS = ("status", "title", "kind", "content", "locations", "raw_input", "raw_output")
-
-Lane = str | None
-
-
-@attrs.define
-class _Call:
-    """A call that the client has and that has not ended. `told` is the last value of each field that it was sent."""
-
-    tool_use: str
-    name: str
-    parent: Lane
-    input: Mapping[str, Any] = attrs.field(factory=dict)
-    dispatched: bool = False  # its complete input is known: it may have run
-    told: dict[str, Any] = attrs.field(factory=dict)
-
-
-@attrs.define
-class _Session:
-    cwd: str = ""
-    calls: dict[str, _Call] = attrs.field(factory=dict)
-    streaming: dict[tuple[Lane, int], tuple[_Call, PartialObject]] = attrs.field(factory=dict)
-    background: set[str] = attrs.field(factory=set)  # calls whose work goes on beside the turn
+REFINED = 16
+"""Refinements of a call while its input streams; the rest of its members comes with the whole of it."""
 
 
 @attrs.define(eq=False)
 class ToolCalls(Stage):
-    """Tool uses, results and asks in; `tool_call` and `tool_call_update` out (reference 4.2, 4.7, 4.8)."""
+    """Tool uses, results and asks in; `tool_call` and `tool_call_update` out (reference 4.2, 4.5 to 4.8)."""
 
-    _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
+    _sessions: dict[str, Calls] = attrs.field(factory=dict, init=False)
+    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
 
-    # ------------------------------------------------------------------------------------------ surfaces
+    @on(Initialized)
+    def _initialized(self, message: Initialized, context: Context) -> Outcome:
+        self._profile = message.profile
+        return message
 
     @on(SessionOpened)
     def _opened(self, message: SessionOpened, context: Context) -> Outcome:
         self._session(message.session).cwd = message.cwd
         return message
+
+    # ------------------------------------------------------------------------------------------ surfaces
 
     @on(MessageStarted)
     def _started(self, message: MessageStarted, context: Context) -> Outcome:
@@ -87,14 +82,17 @@ class ToolCalls(Stage):
     @on(ToolUse)
     def _tool_use(self, message: ToolUse, context: Context) -> Iterator[Message]:
         session = self._session(message.session)
+        if message.tool_use in session.ended:
+            return  # its start was late: the client was told how it ended
         call = session.calls.get(message.tool_use)
         if call is None:
-            call = _Call(message.tool_use, message.name, message.parent, message.input)
-            call.dispatched = message.whole
+            call = Call(message.tool_use, message.name, message.parent, message.input, dispatched=message.whole)
             yield from self._announce(message.session, call)
-        elif message.whole:
-            call.input, call.dispatched = message.input, True
-            yield from self._refine(message.session, call)
+        else:
+            call.streamed = True
+            if message.whole:
+                call.input, call.dispatched = message.input, True
+                yield from self._send(message.session, self._refined(message.session, call))
         if not message.whole and message.block is not None:
             session.streaming[message.parent, message.block] = (call, PartialObject())
 
@@ -102,87 +100,109 @@ class ToolCalls(Stage):
     def _input(self, message: ToolInput, context: Context) -> Iterator[Message]:
         session = self._session(message.session)
         call, partial = session.streaming.get((message.parent, message.block), (None, None))
-        if call is None or partial is None or call.dispatched:
+        if call is None or partial is None or call.dispatched or call.refined >= REFINED:
             return
         known = partial.feed(message.json)
         if known is not None:
             call.input = known
-            yield from self._refine(message.session, call, content=False)
+            call.refined += 1
+            yield from self._send(message.session, self._refined(message.session, call))
 
-    @on(PermissionRequest)
-    def _permission(self, message: PermissionRequest, context: Context) -> Iterator[Message]:
-        """The call that a permission is asked for is announced before it, and shown in it as it is shown elsewhere."""
-        session = self._session(message.session)
-        if message.tool_use is None:
-            yield message
+    @on(PermissionAsk)
+    def _permission(self, message: PermissionAsk, context: Context) -> Iterator[Message]:
+        """The call that a permission is asked for is announced before it (05.1, steps 10 and 11)."""
+        asked = message.call if isinstance(message, PermissionRequest) else None
+        tool_use = asked.tool_call_id if asked is not None else message.tool_use
+        yield from self._surface(message.session, tool_use, message, asked)
+        call = self._session(message.session).calls.get(tool_use or "")
+        if call is not None and asked is not None and asked.content is not None:
+            # A request's `toolCall` is an update: the client now has what the person decides about.
+            call.told["content"], call.pinned = list(asked.content), True
+        yield message
+
+    @on(ToolGate)
+    def _gate(self, message: ToolGate, context: Context) -> Iterator[Message]:
+        yield from self._surface(message.session, message.tool_use, message, None)
+        yield message
+
+    def _surface(
+        self, name: str, tool_use: str | None, message: PermissionAsk | ToolGate, asked: acp.ToolCallUpdate | None
+    ) -> Iterator[Message]:
+        """A call is met by what is asked about it, with its complete input."""
+        session = self._session(name)
+        if tool_use is None or tool_use in session.ended:
             return
-        call = session.calls.get(message.tool_use)
+        call = session.calls.get(tool_use)
         if call is None:
-            call = _Call(message.tool_use, message.name, None, message.input, dispatched=True)
-            yield from self._announce(message.session, call)
+            parent = session.tasks.get(message.agent) if message.agent is not None else None
+            call = Call(tool_use, message.name, parent, message.input, dispatched=True, streamed=False)
+            yield from self._announce(name, call, message, asked)
         elif not call.dispatched:
             call.input, call.dispatched = message.input, True
-            yield from self._refine(message.session, call)
-        view = describe_use(message.name, message.input, cwd=session.cwd)
-        yield attrs.evolve(
-            message,
-            call=attrs.evolve(
-                message.call,
-                name=message.name,
-                status="pending",
-                title=message.call.title or view.title,
-                kind=view.kind,
-                content=message.call.content or list(view.content),
-                locations=[*(view.locations or ()), *(message.call.locations or ())] or None,
-                raw_input=dict(message.input),
-            ),
-        )
+            yield from self._send(name, self._refined(name, call))
 
     # ------------------------------------------------------------------------------------------ progress and end
 
     @on(ToolProgress)
     def _progress(self, message: ToolProgress, context: Context) -> Iterator[Message]:
-        session = self._session(message.session)
-        call = session.calls.get(message.tool_use) or session.calls.get(message.parent or "")
+        calls = self._session(message.session).calls
+        call = calls.get(message.tool_use) or calls.get(message.parent or "")
         if call is not None:
-            yield from self._update(message.session, call, status="in_progress")
+            yield from self._send(message.session, call_changes.progress(call, message))
+
+    @on(ToolResponse)
+    def _response(self, message: ToolResponse, context: Context) -> Iterator[Message]:
+        """The tool's own object, before the result or after it. It never says how the call ended (reference 4.6)."""
+        session = self._session(message.session)
+        call = session.calls.get(message.tool_use)
+        if call is None:
+            over = session.ended.get(message.tool_use)
+            if over is None or not over.late:
+                return  # never announced, closed without a result, or told with it
+            remember(session.ended, message.tool_use, attrs.evolve(over, late=False))
+            call = Call(message.tool_use, over.name, over.parent)
+        yield from self._send(message.session, call_changes.response(call, message, session.cwd))
+
+    @on(ToolDenied)
+    def _denied(self, message: ToolDenied, context: Context) -> Iterator[Message]:
+        session = self._session(message.session)
+        call = session.calls.get(message.tool_use)
+        if call is not None:
+            session.end(call)
+            yield from self._send(message.session, call_changes.denial(call, message))
 
     @on(ToolResult)
     def _result(self, message: ToolResult, context: Context) -> Iterator[Message]:
         session = self._session(message.session)
-        call = session.calls.pop(message.tool_use, None)
+        call = session.calls.get(message.tool_use)
         if call is None:
             return  # it ended before, or its start was dropped: the client holds no such call
-        view = describe_result(call.name, message)
-        meta: dict[str, Any] = {"toolName": call.name}
-        if message.non_execution is not None:
-            meta["nonExecutionKind"] = message.non_execution
-        if message.user_feedback is not None:
-            meta["userFeedback"] = message.user_feedback
-        yield from self._update(
-            message.session,
-            call,
-            meta=meta,
-            status=view.status,
-            content=list(view.content) if view.content is not None else None,
-            raw_output=view.raw_output,
-        )
+        in_background = call.terminal and call.tool_use in session.background and not message.is_error
+        if in_background:
+            session.terminals[call.tool_use] = call
+        changes = call_changes.completion(call, message, session.cwd, self._profile, in_background=in_background)
+        yield from self._send(message.session, changes)
+        session.end(call, late=True)
 
     @on(Task)
-    def _task(self, message: Task, context: Context) -> Outcome:
+    def _task(self, message: Task, context: Context) -> Iterator[Message]:
         session = self._session(message.session)
         if message.tool_use is not None:
-            if message.state == "running" and message.background:
-                session.background.add(message.tool_use)
-            elif message.state == "ended":
-                session.background.discard(message.tool_use)
-        return message
+            remember(session.tasks, message.task, message.tool_use)
+        began = session.tasks.get(message.task)
+        if began is not None and message.state == "running" and message.background:
+            session.background.add(began)
+        elif began is not None and message.state == "ended":
+            session.background.discard(began)
+            call = session.terminals.pop(began, None)
+            if call is not None:
+                yield from self._send(message.session, call_changes.terminal_end(call))
+        yield message
 
     @on(WorkStopped)
     def _stopped(self, message: WorkStopped, context: Context) -> Iterator[Message]:
         """Close what a cancel left open, before the prompts are answered (C26, C28). Nothing can reopen it."""
-        session = self._session(message.session)
-        for call in self._foreground(session):
+        for call in self._session(message.session).foreground:
             yield from self._fail(message.session, call, STOPPED if call.dispatched else NEVER_RAN)
         yield message
 
@@ -192,10 +212,9 @@ class ToolCalls(Stage):
         if message.stop_reason == "cancelled" and message.failure is None:
             yield message  # `WorkStopped` closed what was to be closed; the rest belongs to work that goes on
             return
-        session = self._session(message.session)
         stuck = []
-        for call in self._foreground(session):
-            if call.dispatched:
+        for call in self._session(message.session).foreground:
+            if call.dispatched and call.streamed:
                 stuck.append(call.tool_use)
             yield from self._fail(message.session, call, NO_RESULT if call.dispatched else NEVER_RAN)
         if stuck and message.failure is None and message.stop_reason == "end_turn":
@@ -208,82 +227,52 @@ class ToolCalls(Stage):
             )
         yield message
 
-    @on(SessionClosed)
-    def _closed(self, message: SessionClosed, context: Context) -> Iterator[Message]:
-        session = self._sessions.pop(message.session, None)
-        for call in list(session.calls.values()) if session else ():
-            yield ToolCallUpdate(session=message.session, change=_failed(call, STOPPED))
+    @on(SessionRestarted, SessionClosed)
+    def _over(self, message: SessionRestarted | SessionClosed, context: Context) -> Iterator[Message]:
+        """Nothing of this Claude Code follows: what it left open has no result, in the background neither."""
+        session = self._sessions.get(message.session)
+        if session is not None:
+            for call in list(session.calls.values()):
+                yield from self._fail(message.session, call, STOPPED)
+            for call in session.terminals.values():
+                yield from self._send(message.session, call_changes.terminal_end(call))
+            del self._sessions[message.session]
+            if isinstance(message, SessionRestarted):
+                self._sessions[message.session] = Calls(cwd=session.cwd, ended=session.ended)
         yield message
+
+    @on(ToolCallLost)
+    def _lost(self, message: ToolCallLost, context: Context) -> Outcome:
+        """The client never got the announcement: whatever surfaces next announces the call again."""
+        session = self._session(message.session)
+        call = session.calls.pop(message.tool_use, None)
+        if call is not None:
+            session.forget_stream(call)
+        return None
 
     # ------------------------------------------------------------------------------------------ inside
 
-    def _session(self, name: str) -> _Session:
-        return self._sessions.setdefault(name, _Session())
+    def _session(self, name: str) -> Calls:
+        return self._sessions.setdefault(name, Calls())
 
-    def _foreground(self, session: _Session) -> list[_Call]:
-        """The open calls of work that has ended: all but those of a running background subagent, and its launch."""
-        return [
-            call
-            for call in session.calls.values()
-            if call.tool_use not in session.background and call.parent not in session.background
-        ]
-
-    def _announce(self, name: str, call: _Call) -> Iterator[Message]:
+    def _announce(
+        self,
+        name: str,
+        call: Call,
+        met: PermissionAsk | ToolGate | None = None,
+        asked: acp.ToolCallUpdate | None = None,
+    ) -> Iterator[Message]:
         session = self._session(name)
         session.calls[call.tool_use] = call
-        view = describe_use(call.name, call.input, cwd=session.cwd)
-        announced = acp.ToolCall(
-            tool_call_id=call.tool_use,
-            name=call.name,
-            status="pending",
-            title=view.title,
-            kind=view.kind,
-            content=list(view.content),
-            locations=list(view.locations or ()),
-            raw_input=dict(call.input),
-            meta=_meta(call, {"toolName": call.name}),
-        )
-        call.told = {field: getattr(announced, field) for field in _FIELDS}
-        yield ToolCall(session=name, call=announced)
+        yield ToolCall(session=name, call=call_changes.announcement(call, session.cwd, self._profile, met, asked))
 
-    def _refine(self, name: str, call: _Call, *, content: bool = True) -> Iterator[Message]:
-        view = describe_use(call.name, call.input, cwd=self._session(name).cwd)
-        yield from self._update(
-            name,
-            call,
-            title=view.title,
-            kind=view.kind,
-            content=list(view.content) if content else None,
-            locations=list(view.locations) if view.locations is not None else None,
-            raw_input=dict(call.input),
-        )
+    def _refined(self, name: str, call: Call) -> Changes:
+        return call_changes.refinement(call, self._session(name).cwd, self._profile)
 
-    def _update(self, name: str, call: _Call, meta: dict[str, Any] | None = None, **fields: Any) -> Iterator[Message]:
-        """Send the fields that changed; nothing when none did (the reference's field tracker, 4.7)."""
-        changed = {key: value for key, value in fields.items() if value is not None and call.told.get(key) != value}
-        if not changed:
-            return
-        call.told.update(changed)
-        change = acp.ToolCallUpdate(
-            tool_call_id=call.tool_use, meta=_meta(call, meta or {"toolName": call.name}), **changed
-        )
-        yield ToolCallUpdate(session=name, change=change)
+    def _send(self, name: str, changes: Changes) -> Iterator[Message]:
+        yield from (ToolCallUpdate(session=name, change=change) for change in changes if change is not None)
 
-    def _fail(self, name: str, call: _Call, text: str) -> Iterator[Message]:
-        del self._session(name).calls[call.tool_use]
-        yield ToolCallUpdate(session=name, change=_failed(call, text))
-
-
-def _failed(call: _Call, text: str) -> acp.ToolCallUpdate:
-    return acp.ToolCallUpdate(
-        tool_call_id=call.tool_use,
-        status="failed",
-        content=[acp.Content(content=acp.TextContent(text=text))],
-        meta=_meta(call, {"toolName": call.name}),
-    )
-
-
-def _meta(call: _Call, claude_code: dict[str, Any]) -> dict[str, Any]:
-    if call.parent is not None:
-        claude_code = {**claude_code, "parentToolUseId": call.parent}
-    return {"claudeCode": claude_code}
+    def _fail(self, name: str, call: Call, text: str) -> Iterator[Message]:
+        """The call ends without a result."""
+        self._session(name).end(call)
+        yield from self._send(name, call_changes.failure(call, text))

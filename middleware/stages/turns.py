@@ -1,14 +1,11 @@
 """Which prompt does the work belong to, and when is it answered: exactly once, in every case.
 
-    queued --started or echoed--> running --its result--> answered
-       \\--cancel--> answered        \\--cancel--> stopping --its result, idle, gone, or 30 s--> answered
-
-Owns the prompts of a session that have no answer yet. A prompt goes to Claude Code at once, with a uuid; what comes
-back names it, so a result ends exactly the prompts that it names (several, when Claude Code folded them into one turn).
-Guessing by position is the fallback for a Claude Code that stamps nothing: `_guess`.
+Owns the prompts of a session that have no answer yet (`OpenTurns` says in which states they are). A prompt goes to
+Claude Code at once, with a uuid; what comes back names it, so a result ends exactly the prompts that it names (several,
+when Claude Code folded them into one turn). Guessing by position is the fallback for a Claude Code that names nothing.
 
 What of a stopped turn may still be shown is `CancelDrop`'s question, which stands on the client's side: it sees the
-answers that are given here. docs/cancel-window.md tells the whole story.
+answers that are given here. docs/cancel-window.md tells the whole story, and names the test of each rule.
 """
 
 from __future__ import annotations
@@ -22,6 +19,7 @@ from middleware.errors import Failure
 from middleware.messages import (
     AgentGone,
     Cancel,
+    CancelRequest,
     Closing,
     Interrupt,
     Interrupted,
@@ -32,9 +30,12 @@ from middleware.messages import (
     PromptState,
     Request,
     RequestFailed,
+    RequestStarted,
     Result,
     SessionClosed,
-    StopReason,
+    SessionRestarted,
+    Task,
+    TaskLevel,
     Text,
     Thought,
     TokenCount,
@@ -43,6 +44,8 @@ from middleware.messages import (
 )
 from middleware.stage import Context, Expired, Outcome, Stage, on
 
+from .live_subagents import LiveSubagents
+from .open_turns import OpenTurns, Turn
 from .turn_outcome import ModelTotals, is_autonomous, outcome_of
 
 BACKSTOP = 30.0
@@ -56,24 +59,13 @@ ENDED = "The Claude Agent session has ended. Please start a new session."
 
 
 @attrs.define
-class _Turn:
-    request: int | str
-    prompt: str
-    running: bool = False
-    cancelled: bool = False
-
-
-@attrs.define
 class _Session:
-    turns: list[_Turn] = attrs.field(factory=list)  # without an answer, in the order of their prompts
-    idle: bool = True
-    stamped: bool = False  # this Claude Code names prompts, so nothing is ever guessed
+    open: OpenTurns = attrs.field(factory=OpenTurns)
+    busy: bool = False  # Claude Code says that it works
+    requested: bool = False  # the model was asked since the last result: of a held turn, the follow-up runs
     shown: bool = False  # something of the running work was said aloud since the last result
     error: str | None = None  # what the last complete message said went wrong
     totals: ModelTotals = attrs.field(factory=ModelTotals)
-
-    def find(self, prompt: str) -> _Turn | None:
-        return next((turn for turn in self.turns if turn.prompt == prompt), None)
 
 
 @attrs.frozen
@@ -94,70 +86,85 @@ class Turns(Stage):
 
     @on(Prompt)
     def _prompt(self, message: Prompt, context: Context) -> Outcome:
-        self._session(message.session).turns.append(_Turn(message.request, message.prompt))
+        self._session(message.session).open.receive(message.request, message.prompt)
         return message
 
     @on(Cancel)
     def _cancel(self, message: Cancel, context: Context) -> Iterator[Message]:
-        """Answer what never ran, in order, and stop the rest. Prompts that come after this run (C8, C18, C24, C25)."""
-        session = self._session(message.session)
-        fresh = [turn for turn in session.turns if not turn.cancelled]
-        if not fresh and (session.turns or session.idle):
-            return  # a second cancel, or nothing to stop
-        for turn in fresh:
-            turn.cancelled = True
-        for turn in fresh:
-            if not turn.running:
-                yield from self._end(message.session, turn, "cancelled")
-        if any(turn.running for turn in fresh):
-            context.set_timer(_Backstop(message.session), self.backstop)
-        yield Interrupt(session=message.session, drop=tuple(turn.prompt for turn in fresh))
+        yield from self._stop(message.session, context)
+
+    @on(CancelRequest)
+    def _cancel_request(self, message: CancelRequest, context: Context) -> Iterator[Message]:
+        """`$/cancel_request` of a prompt is a cancel of its session; the prompt is answered as ever (C2)."""
+        for name, session in self._sessions.items():
+            if any(turn.request == message.request for turn in session.open.turns):
+                yield from self._stop(name, context)
+        yield message
 
     @on(Request)
-    def _request(self, message: Request, context: Context) -> Outcome:
-        """A session that is closed is cancelled first (C3); its answers come before the close's (`SessionClosed`)."""
-        if message.method in ("session/close", "session/delete") and message.session in self._sessions:
-            for turn in self._sessions[message.session].turns:
-                turn.cancelled = True
-        return message
+    def _request(self, message: Request, context: Context) -> Iterator[Message]:
+        """A session that is closed is cancelled first (C3); what is left is answered before the close (C45)."""
+        if message.ends_session:
+            yield from self._stop(str(message.session), context)
+        yield message
 
     @on(Closing)
-    def _closing(self, message: Closing, context: Context) -> Outcome:
-        """The agent end stops everything now: what ends from here on was cancelled."""
-        for session in self._sessions.values():
-            for turn in session.turns:
-                turn.cancelled = True
-        return message
+    def _closing(self, message: Closing, context: Context) -> Iterator[Message]:
+        for name in self._sessions:
+            yield from self._stop(name, context)
+        yield message
+
+    def _stop(self, name: str, context: Context) -> Iterator[Message]:
+        """Answer what does not run, in order, and stop the rest. Prompts that come after this run (C8, C18, C24, C25).
+
+        A second time there is nothing new to stop, and none but the first sets the backstop.
+        """
+        session = self._sessions.get(name)
+        if session is None:
+            return
+        stopping = any(turn.cancelled for turn in session.open.turns)
+        fresh, over = session.open.cancel(follow_up=session.requested)
+        if not fresh and (stopping or not session.busy):
+            return
+        for turn in over:
+            yield from self._end(name, turn, context)
+        if session.open.turns and not stopping:
+            context.set_timer(_Backstop(name), self.backstop)
+        yield Interrupt(session=name, drop=tuple(turn.prompt for turn in fresh))
 
     # ------------------------------------------------------------------------------------------ from Claude Code
 
     @on(PromptState)
     def _prompt_state(self, message: PromptState, context: Context) -> Iterator[Message]:
+        """Where Claude Code is with a prompt. `completed` is no answer: of a folded prompt it precedes the result."""
         session = self._session(message.session)
-        session.stamped = True
-        turn = session.find(message.prompt)
+        session.open.named = True
+        turn = session.open.find(message.prompt)
         if turn is not None and message.state == "started":
-            yield from self._run(message.session, turn)
+            yield from self._start(message.session, turn, context)
         yield message
-        if turn is not None and turn in session.turns and message.state not in ("queued", "started"):
-            # Its result comes before this where there is one, so nothing else will ever answer this prompt.
-            yield from self._end_by_state(message, turn)
+        if turn is None or turn.state == "held":
+            return
+        if message.state == "cancelled":  # dropped from Claude Code's queue: it has no result (examples/facts 7)
+            yield from self._end(message.session, turn, context, cancelled=True)
+        elif message.state in ("discarded", "refused"):
+            failure = Failure.internal(f"Claude Code {message.state} the prompt; please send it again.")
+            yield from self._end(message.session, turn, context, failure)
 
     @on(PromptEchoed)
     def _echoed(self, message: PromptEchoed, context: Context) -> Iterator[Message]:
-        turn = self._session(message.session).find(message.prompt)
+        turn = self._session(message.session).open.find(message.prompt)
         if turn is not None:
-            yield from self._run(message.session, turn)
+            yield from self._start(message.session, turn, context)
         yield message
 
     @on(Interrupted)
     def _interrupted(self, message: Interrupted, context: Context) -> Iterator[Message]:
         """A prompt that Claude Code dropped from its queue has no result (examples/facts 7)."""
-        session = self._session(message.session)
         for prompt in message.dropped:
-            turn = session.find(prompt)
+            turn = self._session(message.session).open.find(prompt)
             if turn is not None:
-                yield from self._end(message.session, turn, "cancelled")
+                yield from self._end(message.session, turn, context, cancelled=True)
         yield message
 
     @on(Text)
@@ -172,74 +179,114 @@ class Turns(Stage):
             self._session(message.session).error = message.error
         return message
 
+    @on(RequestStarted)
+    def _request_started(self, message: RequestStarted, context: Context) -> Outcome:
+        self._session(message.session).requested = True
+        return message
+
     @on(Result)
     def _result(self, message: Result, context: Context) -> Iterator[Message]:
-        session = self._session(message.session)
-        session.stamped = session.stamped or bool(message.prompts)
+        session, name = self._session(message.session), message.session
+        session.open.named = session.open.named or bool(message.prompts)
+        session.requested = False
         by_model = session.totals.advance(message.model_usage)
         shown, session.shown = session.shown, False
         error, session.error = session.error, None
-        turns = self._named(session, message)
+        turns = session.open.ended_by(message)
         if not turns:
-            if message.prompts and not is_autonomous(message):
-                return  # the late result of prompts that have their answers
-            yield message
+            # The late result of prompts that have their answers is nobody's; all else is work without a prompt.
+            if not message.prompts or is_autonomous(message):
+                yield message
+                yield from self._followed_up(name, message, by_model, context)
             return
         outcome = outcome_of(message, shown=shown, error_kind=error)
-        if outcome.text and not turns[-1].cancelled:
-            yield Text(session=message.session, text=outcome.text)
-        yield message
         for turn in turns:
-            last = turn is turns[-1]
-            yield from self._end(
-                message.session,
-                turn,
-                "cancelled" if turn.cancelled else outcome.stop_reason,
-                # Prompts that were folded into one turn share its result: it is counted once, with the last.
-                usage=message.usage if last else TokenCount(),
-                model_usage=by_model if last else (),
-                failure=None if turn.cancelled else outcome.failure,
-            )
+            yield from self._start(name, turn, context)
+        if outcome.text and not turns[-1].cancelled:
+            yield Text(session=name, text=outcome.text)
+        yield message
+        # Prompts that were folded into one turn share its result: it is counted once, with the last.
+        turns[-1].count(message.usage, by_model)
+        for turn in turns:
+            if outcome.failure is not None or not session.open.hold(turn, outcome.stop_reason):
+                yield from self._end(name, turn, context, outcome.failure)
+
+    def _followed_up(
+        self, name: str, result: Result, by_model: tuple[tuple[str, TokenCount], ...], context: Context
+    ) -> Iterator[Message]:
+        """Claude Code's own work is over: never an answer, but what held turns waited for, and part of their usage.
+
+        A result without a model's turn is a placeholder (reference 2.4); a cancelled turn does not wait for more (C30).
+        """
+        turns = self._session(name).open
+        held = turns.held()
+        if held:
+            held[-1].count(result.usage, by_model)
+        for turn in held:
+            if turn.cancelled or (result.num_turns > 0 and turns.is_through(turn)):
+                yield from self._end(name, turn, context)
+
+    @on(Task)
+    def _task(self, message: Task, context: Context) -> Outcome:
+        turns = self._session(message.session).open
+        if turns.subagents.take(message) and message.subagent and message.state == "running":
+            turns.spawn(message.task)
+        return message
+
+    @on(TaskLevel)
+    def _level(self, message: TaskLevel, context: Context) -> Iterator[Message]:
+        """A subagent that is gone without a word has no follow-up either: nobody waits for it any longer (S4)."""
+        session = self._session(message.session)
+        yield message
+        if session.open.subagents.level(message.tasks) and not session.requested:
+            for turn in session.open.held():
+                if session.open.is_through(turn):
+                    yield from self._end(message.session, turn, context)
+
+    @on(SessionRestarted)
+    def _restarted(self, message: SessionRestarted, context: Context) -> Outcome:
+        self._session(message.session).open.subagents = LiveSubagents()
+        return message
 
     @on(WorkState)
     def _work_state(self, message: WorkState, context: Context) -> Iterator[Message]:
+        """The result comes before the idle on the wire: a turn that still runs then has none (02.6 b, c, g)."""
         session = self._session(message.session)
-        session.idle = message.state == "idle"
+        session.busy = message.state != "idle"
         yield message
-        if session.idle:
-            for turn in [turn for turn in session.turns if turn.running]:
-                # The result comes before the idle on the wire: there is none (02.6 g).
-                failure = None if turn.cancelled else Failure.internal(NO_RESULT, {"errorKind": "no_result"})
-                yield from self._end(
-                    message.session, turn, "cancelled" if turn.cancelled else "end_turn", failure=failure
-                )
+        if session.busy:
+            return
+        session.requested, session.open.owed = False, 0
+        for turn in list(session.open.turns):
+            if turn.state == "running":
+                failure = Failure.internal(NO_RESULT, {"errorKind": "no_result"})
+                yield from self._end(message.session, turn, context, failure)
+            elif turn.state == "held" and (turn.cancelled or session.open.is_through(turn)):
+                yield from self._end(message.session, turn, context)
 
     @on(AgentGone)
     def _gone(self, message: AgentGone, context: Context) -> Iterator[Message]:
         session = self._session(message.session)
-        session.idle = True
+        session.busy, session.requested = False, False
+        session.open.subagents = LiveSubagents()
         yield message
-        for turn in list(session.turns):
-            failure = None if turn.cancelled else message.failure or Failure.internal(ENDED)
-            yield from self._end(message.session, turn, "cancelled" if turn.cancelled else "end_turn", failure=failure)
+        for turn in list(session.open.turns):
+            failure = None if turn.state == "held" else message.failure or Failure.internal(ENDED)
+            yield from self._end(message.session, turn, context, failure)
 
     @on(RequestFailed)
     def _request_failed(self, message: RequestFailed, context: Context) -> Outcome:
         """The agent end could not take a prompt: that is its answer."""
         for name, session in self._sessions.items():
-            for turn in session.turns:
+            for turn in session.open.turns:
                 if turn.request == message.request:
-                    return tuple(self._end(name, turn, "end_turn", failure=message.failure))
+                    return tuple(self._end(name, turn, context, message.failure))
         return message
 
     @on(SessionClosed)
     def _closed(self, message: SessionClosed, context: Context) -> Iterator[Message]:
-        session = self._sessions.get(message.session)
-        if session is not None:
-            context.cancel_timer(_Backstop(message.session))
-            for turn in list(session.turns):
-                yield from self._end(message.session, turn, "cancelled")
-            del self._sessions[message.session]
+        yield from self._end_all(message.session, context)
+        self._sessions.pop(message.session, None)
         yield message
 
     @on(Expired)
@@ -247,71 +294,36 @@ class Turns(Stage):
         """Claude Code is wedged: the client has its answer, and the stream is still read (C43)."""
         assert isinstance(expired.key, _Backstop)
         name = expired.key.session
-        session = self._sessions.get(name)
-        for turn in [turn for turn in session.turns if turn.cancelled] if session else ():
+        turns = self._session(name).open
+        for turn in [turn for turn in turns.turns if turn.cancelled]:
             logger.warning("session {}: Claude Code did not stop within {} s of the cancel", name, self.backstop)
-            yield from self._end(name, turn, "cancelled")
+            turns.owed += 1
+            yield from self._end(name, turn, context)
 
     def close(self, context: Context) -> Iterator[Message]:
-        for name, session in self._sessions.items():
-            for turn in list(session.turns):
-                yield from self._end(name, turn, "cancelled")
+        for name in self._sessions:
+            yield from self._end_all(name, context)
 
     # ------------------------------------------------------------------------------------------ inside
 
     def _session(self, name: str) -> _Session:
         return self._sessions.setdefault(name, _Session())
 
-    def _run(self, name: str, turn: _Turn) -> Iterator[Message]:
-        """A prompt's turn begins: the stopped turns before it are over, whatever became of their results."""
-        turn.running = True
-        session = self._session(name)
-        if not turn.cancelled:
-            for earlier in session.turns[: session.turns.index(turn)]:
-                if earlier.cancelled:
-                    yield from self._end(name, earlier, "cancelled")
+    def _start(self, name: str, turn: Turn, context: Context) -> Iterator[Message]:
+        for over in self._session(name).open.start(turn):
+            yield from self._end(name, over, context)
 
-    def _named(self, session: _Session, result: Result) -> list[_Turn]:
-        named = [turn for turn in session.turns if turn.prompt in result.prompts]
-        if named or result.prompts or is_autonomous(result):
-            return named
-        return self._guess(session, result)
-
-    def _guess(self, session: _Session, result: Result) -> list[_Turn]:
-        """Whose result is it, where Claude Code does not say? The prompt that runs, else the oldest."""
-        running = [turn for turn in session.turns if turn.running]
-        waiting = [] if session.stamped else session.turns[:1]
-        guessed = running[:1] or waiting
-        if guessed:
-            logger.info("session {}: an unstamped result is taken for prompt {}", result.session, guessed[0].prompt)
-        return guessed
-
-    def _end_by_state(self, message: PromptState, turn: _Turn) -> Iterator[Message]:
-        if turn.cancelled or message.state == "cancelled":
-            yield from self._end(message.session, turn, "cancelled")
-        elif message.state == "completed":
-            yield from self._end(message.session, turn, "end_turn", usage=TokenCount())
-        else:
-            failure = Failure.internal(f"Claude Code {message.state} the prompt.")
-            yield from self._end(message.session, turn, "end_turn", failure=failure)
+    def _end_all(self, name: str, context: Context) -> Iterator[Message]:
+        for turn in list(self._session(name).open.turns):
+            yield from self._end(name, turn, context, cancelled=True)
 
     def _end(
-        self,
-        name: str,
-        turn: _Turn,
-        stop_reason: StopReason,
-        *,
-        usage: TokenCount | None = None,
-        model_usage: tuple[tuple[str, TokenCount], ...] = (),
-        failure: Failure | None = None,
-    ) -> Iterator[Message]:
-        self._sessions[name].turns.remove(turn)
-        yield TurnEnded(
-            session=name,
-            request=turn.request,
-            prompt=turn.prompt,
-            stop_reason=stop_reason,
-            usage=usage,
-            model_usage=model_usage,
-            failure=failure,
-        )
+        self, name: str, turn: Turn, context: Context, failure: Failure | None = None, *, cancelled: bool = False
+    ) -> Iterator[TurnEnded]:
+        """The one place where a prompt is answered. With the last one that a cancel stopped the backstop goes."""
+        turn.cancelled = turn.cancelled or cancelled
+        turns = self._session(name).open.turns
+        turns.remove(turn)
+        if turn.cancelled and not any(other.cancelled for other in turns):
+            context.cancel_timer(_Backstop(name))
+        yield turn.answer(name, failure)

@@ -71,12 +71,16 @@ class AgentProcess:
         self.model = model
         self.judge = Judge()
         self.seen: list[Seen] = []
+        self._answers: dict[Any, Message] = {}
         self.choose: Choose | None = lambda request: "allow-once"
         self._judged = judged
+        self._illegal: set[Any] = {None}
         self._changed = threading.Condition()
         self._problems: list[BaseException] = []
         self._numbers = iter(range(1, 1_000_000))
         self._eof = False
+        self._may_read = threading.Event()
+        self._may_read.set()
         self.stderr_path = home / "stderr.txt"
         self._stderr = self.stderr_path.open("wb")
         self.started = time.monotonic()
@@ -85,7 +89,7 @@ class AgentProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            env={**os.environ, **model.prepare(home, settings, max_retries=max_retries), **(environment or {})},
+            env={**_inherited(), **model.prepare(home, settings, max_retries=max_retries), **(environment or {})},
             cwd=home,
         )
         self._reader = threading.Thread(target=self._read, name="test reader", daemon=True)
@@ -114,7 +118,13 @@ class AgentProcess:
         whole = {"jsonrpc": "2.0", **message}
         if self._judged:
             self.judge.from_client(whole)
+        else:
+            self._judge_if_legal(whole)
         self.write(json.dumps(whole).encode() + b"\n")
+
+    def expect(self, number: int | str) -> None:
+        """A request with this id will be written raw."""
+        self._illegal.add(number)
 
     def request(self, method: str, params: Any) -> int:
         """Make a request; its id."""
@@ -168,12 +178,8 @@ class AgentProcess:
 
     def answer(self, number: int) -> Message:
         """The answer to a request."""
-        found: Message = self.wait_for(lambda seen: self._answer_of(seen, number), f"the answer to request {number}")
+        found: Message = self.wait_for(lambda seen: self._answers.get(number), f"the answer to request {number}")
         return found
-
-    def answered(self, number: int) -> bool:
-        with self._changed:
-            return self._answer_of(self.seen, number) is not None
 
     def permission(self, count: int = 1) -> Message:
         """The `count`th permission request."""
@@ -210,20 +216,16 @@ class AgentProcess:
             status[update["toolCallId"]] = update.get("status") or status.get(update["toolCallId"], "pending")
         return [call for call, state in status.items() if state not in ("completed", "failed")]
 
-    def _answer_of(self, seen: list[Seen], number: int) -> Message | None:
-        return next(
-            (item.message for item in seen if item.message.get("id") == number and "method" not in item.message), None
-        )
-
     def _asks(self, seen: list[Seen]) -> list[Message]:
         return [item.message for item in seen if item.message.get("method") == "session/request_permission"]
 
     # ------------------------------------------------------------------------------------------ ending
 
     def claude_processes(self) -> list[psutil.Process]:
-        """The processes that the agent has started."""
+        """The Claude Code processes of the agent, and what they have started; not the watcher."""
         try:
-            return psutil.Process(self.process.pid).children(recursive=True)
+            children = psutil.Process(self.process.pid).children(recursive=True)
+            return [child for child in children if not any("orphans.py" in word for word in child.cmdline())]
         except psutil.NoSuchProcess:
             return []
 
@@ -241,7 +243,7 @@ class AgentProcess:
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError(f"the agent did not end when its stdin was closed\n{self.log()}") from None
-        self._finish()
+        self.finish()
         _, left = psutil.wait_procs(children, timeout=5)
         assert not left, f"left behind: {[process.cmdline()[:3] for process in left]}"
         if self._problems:
@@ -254,9 +256,10 @@ class AgentProcess:
             child.kill()
         self.process.kill()
         self.process.wait(TIMEOUT)
-        self._finish()
+        self.finish()
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Read what is left of a program that has ended, and let its pipes go."""
         self._reader.join(TIMEOUT)
         self._stderr.close()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -266,9 +269,15 @@ class AgentProcess:
                 except BrokenPipeError:
                     continue  # what was not written any more was for a process that is gone
 
+    def hold_reading(self) -> threading.Event:
+        """Stop reading what the agent writes, until the event is set."""
+        self._may_read.clear()
+        return self._may_read
+
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            self._may_read.wait()
             try:
                 self._take(json.loads(line))
             except BaseException as problem:
@@ -277,11 +286,20 @@ class AgentProcess:
             self._eof = True
             self._changed.notify_all()
 
+    def _judge_if_legal(self, message: Message) -> None:
+        try:
+            self.judge.from_client(message)
+        except AssertionError:
+            self._illegal.add(message.get("id"))
+
     def _take(self, message: Message) -> None:
-        self.judge.from_agent(message)
+        if "method" in message or message.get("id") not in self._illegal:
+            self.judge.from_agent(message)  # what answers an illegal request has no schema
         choose = self.choose
         with self._changed:
             self.seen.append(Seen(time.monotonic(), message))
+            if "method" not in message:
+                self._answers[message.get("id")] = message
             self._changed.notify_all()
         if message.get("method") == "session/request_permission" and choose is not None:
             self.reply(message, choose(message))
@@ -292,6 +310,11 @@ class AgentProcess:
             self._changed.notify_all()
 
 
+def _inherited() -> dict[str, str]:
+    """The environment, with compiled modules written as on a user's machine: the SDK takes twice as long without."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _short(message: Message) -> str:
     if message.get("method") == "session/update":
         update = message["params"]["update"]
@@ -300,3 +323,12 @@ def _short(message: Message) -> str:
     if "method" in message:
         return f"{message['method']} {message.get('id', '')}"
     return f"answer {message.get('id')} {json.dumps(message.get('result', message.get('error')))[:200]}"
+
+
+def wait_for_file(path: Path) -> None:
+    """Wait until a command has made a file."""
+    deadline = time.monotonic() + TIMEOUT
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{path.name} was never made")
+        threading.Event().wait(0.005)  # another process makes it, and files have no event that works everywhere

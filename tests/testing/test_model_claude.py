@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from claude_process import ClaudeProcess, is_text_delta
-
 from acpbridge.testing import Cut, Fail, FailInStream, Say, ScriptedModel, Stop, Think, UseTool, Wait
+from tests.testing.claude_process import ClaudeProcess, is_text_delta
 
 
 def rounds(model: ScriptedModel, kind: str = "main") -> list[tuple[str, int]]:

@@ -75,6 +75,9 @@ def test_requests_are_told_apart(request_body: dict[str, Any], kind: Kind) -> No
             [user("hi"), assistant(), user("[Request interrupted by user]\n", "next")], (["next"], 0), id="interrupted"
         ),
         pytest.param(
+            [user("one"), user("[Request interrupted by user]"), user("two")], (["two"], 0), id="messages not joined"
+        ),
+        pytest.param(
             [user("one\n", "[Request interrupted by user]\n", "two")], (["two"], 0), id="interrupted before an answer"
         ),
         pytest.param(

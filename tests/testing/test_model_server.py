@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from model_client import answer, body, connected, events, post, said
 
 from acpbridge.testing import (
     Fail,
@@ -19,6 +18,7 @@ from acpbridge.testing import (
     Think,
     UseTool,
 )
+from tests.testing.model_client import answer, body, connected, events, post, said
 
 
 @pytest.fixture
@@ -51,6 +51,14 @@ def test_the_last_script_that_matches_is_played(model: ScriptedModel) -> None:
     assert said(answer(model, "well, hello you")) == "second"
     assert said(answer(model, "well, hello")) == "first"
     assert said(answer(model, "nothing", model="other")) == "by predicate"
+
+
+def test_subagents_and_the_session_have_scripts_of_their_own(model: ScriptedModel) -> None:
+    """The same prompt is answered by the script for the kind of its request."""
+    model.on("hello", [[Say("to you")]])
+    model.on("hello", [[Say("to the subagent")]], subagent=True)
+    assert said(answer(model, "hello")) == "to you"
+    assert said(answer(model, "hello", system="You are an agent for Claude Code.")) == "to the subagent"
 
 
 def test_a_directive_comes_before_a_registered_script(model: ScriptedModel) -> None:

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from model_client import answer, body, connected, post, said
 
 from acpbridge.testing import Cut, Pause, Reply, Say, ScriptedModel, Wait
+from tests.testing.model_client import answer, body, connected, post, said
 
 
 @pytest.fixture
