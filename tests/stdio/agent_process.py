@@ -55,6 +55,7 @@ class AgentProcess:
         settings: settings of Claude Code beside the standard ones.
         environment: further variables.
         judged: whether the client's own messages must be legal too (not for tests of bad input).
+        judge: whether the agent's messages are judged (not for benchmarks, where the judge would be what is measured).
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class AgentProcess:
         settings: Mapping[str, Any] | None = None,
         environment: Mapping[str, str] | None = None,
         judged: bool = True,
+        judge: bool = True,
         max_retries: int = 0,
     ) -> None:
         home.mkdir(parents=True, exist_ok=True)
@@ -74,6 +76,7 @@ class AgentProcess:
         self._answers: dict[Any, Message] = {}
         self.choose: Choose | None = lambda request: "allow-once"
         self._judged = judged
+        self._judging = judge
         self._illegal: set[Any] = {None}
         self._changed = threading.Condition()
         self._problems: list[BaseException] = []
@@ -293,7 +296,7 @@ class AgentProcess:
             self._illegal.add(message.get("id"))
 
     def _take(self, message: Message) -> None:
-        if "method" in message or message.get("id") not in self._illegal:
+        if self._judging and ("method" in message or message.get("id") not in self._illegal):
             self.judge.from_agent(message)  # what answers an illegal request has no schema
         choose = self.choose
         with self._changed:

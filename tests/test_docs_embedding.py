@@ -1,0 +1,17 @@
+"""docs/embedding.md: every code block runs, each file section from a clean start."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TEXT = (Path(__file__).parents[1] / "docs" / "embedding.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^## (.*?)$.*?```python\n(.*?)```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize(("title", "code"), BLOCKS, ids=[title for title, _ in BLOCKS])
+def test_block(title: str, code: str) -> None:
+    """The example of this section runs, and its own assertions hold."""
+    exec(compile(code, f"embedding.md: {title}", "exec"), {"__name__": "__embedding__"})
