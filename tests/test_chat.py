@@ -10,7 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +132,14 @@ def prompt(request, text):
             say(rest)
         case "environment":
             say(os.environ["ANTHROPIC_BASE_URL"] + " " + os.environ["HOME"])
+        case "deaf":
+            send(peer.respond(request, {"stopReason": "end_turn"}))
+            threading.Event().wait()
         case "hang":
             connect = f"s = socket.create_connection(('127.0.0.1', {rest}))"
             child = f"import socket, threading; {connect}; threading.Event().wait()"
             subprocess.Popen([sys.executable, "-c", child])
-            if hasattr(signal, "SIGTERM"):
-                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             send(peer.respond(request, {"stopReason": "end_turn"}))
             threading.Event().wait()
     send(peer.respond(request, {"stopReason": reason}))
@@ -280,10 +283,23 @@ def test_a_tool_call_is_shown_when_it_changes() -> None:
 
 
 def test_a_new_file_is_all_additions() -> None:
-    """A diff without an old text shows every line as added."""
+    """A diff without an old text shows every line as added, and no line that is not there."""
     diff = {"type": "diff", "path": "/a", "oldText": None, "newText": "x\ny\n"}
     shown = show({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Write", "content": [diff]})
-    assert "    +x\n    +y\n" in shown
+    assert shown.splitlines()[1:] == ["    /a", "    @@ -0,0 +1,2 @@", "    +x", "    +y"]
+
+
+def test_the_same_change_is_shown_once_however_much_is_around_it() -> None:
+    """A diff that comes again with other context says nothing new; another change of the same file does."""
+    view = View(PLAIN)
+
+    def update(old: str, new: str) -> str:
+        diff = {"type": "diff", "path": "/a", "oldText": old, "newText": new}
+        return view.update({"sessionUpdate": "tool_call_update", "toolCallId": "t", "content": [diff]})
+
+    assert "    -y\n    +z\n" in update("y", "z")
+    assert update("x\ny\n", "x\nz\n") == ""
+    assert "    +w\n" in update("x\ny\n", "x\nw\n")
 
 
 def test_long_diffs_and_outputs_are_cut() -> None:
@@ -642,6 +658,18 @@ def test_an_agent_that_hangs_is_killed_with_its_children(agent: list[str]) -> No
             assert sys.platform == "win32" or child.recv(1) == b""
 
 
+def test_an_agent_that_misses_the_end_of_its_stdin_is_terminated(agent: list[str]) -> None:
+    """An agent that does not end at EOF is asked by SIGTERM (on Windows: ended) before anything harder."""
+    client = Client(agent, grace=0.1)
+    conversation = Conversation(
+        client, View(PLAIN), lambda text: None, cwd=os.getcwd(), prompts=["deaf"], terminal=False, input_open=False
+    )
+    assert conversation.run() == 0
+    ended = client.close()
+    assert ended.killed
+    assert ended.code == (1 if sys.platform == "win32" else -signal.SIGTERM)
+
+
 def test_closing_twice_is_closing_once(agent: list[str]) -> None:
     """A second close tells the same."""
     client = Client(agent)
@@ -656,6 +684,15 @@ def test_closing_twice_is_closing_once(agent: list[str]) -> None:
 def program(agent: list[str], *arguments: str) -> list[str]:
     source = f"import sys; from acpbridge.chat import main; sys.exit(main(sys.argv[1:], {agent!r}))"
     return [sys.executable, "-c", source, *arguments]
+
+
+@contextmanager
+def killed_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """A test that fails must not wait for the program that made it fail."""
+    try:
+        yield
+    finally:
+        process.kill()
 
 
 def run(
@@ -683,7 +720,7 @@ def test_with_a_prompt_stdin_is_not_read(agent: list[str]) -> None:
     """With a prompt and without a terminal the program does not wait for the end of a stdin that stays open."""
     process = subprocess.Popen(program(agent, "hello"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None
-    with process:
+    with process, killed_at_the_end(process):
         assert b"Hello there." in process.stdout.read()
         assert process.wait() == 0
 
@@ -779,7 +816,7 @@ if sys.platform != "win32":
         os.close(terminal)
         assert process.stdout is not None
         assert process.stderr is not None
-        with process, process.stdout as out:
+        with process, killed_at_the_end(process), process.stdout as out:
             read_until(out.fileno(), b"> ")
             os.write(keyboard, b"slow\n")
             read_until(out.fileno(), b"working")

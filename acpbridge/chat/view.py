@@ -154,25 +154,19 @@ class View:
     def _tool_content(self, tool: _Tool, item: Mapping[str, Any]) -> Iterator[str]:
         if item.get("type") == "diff":
             path, old, new = _str(item.get("path")), _str(item.get("oldText")), _str(item.get("newText"))
-            # The same diff comes with several updates and with the question.
-            if (key := hash((path, old, new))) not in tool.diffs:
+            lines = _diff(old, new)
+            # The same change comes with several updates and with the question, with more or less around it.
+            key = hash((path, *(line for line in lines if line[:1] in ("+", "-", "("))))
+            if key not in tool.diffs:
                 tool.diffs.add(key)
-                yield from self._diff(path, old, new)
+                yield "    " + self._style.bold(clean(path))
+                for line in _cut(lines, MAX_DIFF_LINES):
+                    paint = {"+": self._style.green, "-": self._style.red}.get(line[:1], self._style.dim)
+                    yield "    " + paint(line)
         elif item.get("type") == "content" and tool.status in ("completed", "failed"):
             text = _content_text(item.get("content")).rstrip("\n")
             for line in _cut(text.split("\n") if text else [], MAX_OUTPUT_LINES):
                 yield self._style.dim("    " + line)
-
-    def _diff(self, path: str, old: str, new: str) -> Iterator[str]:
-        yield "    " + self._style.bold(clean(path))
-        if len(old) + len(new) > _MAX_DIFF_CHARACTERS:
-            yield f"    ({len(old)} characters become {len(new)})"
-            return
-        lines = difflib.unified_diff(clean(old).split("\n"), clean(new).split("\n"), lineterm="", n=2)
-        # The first two lines name files.
-        for line in _cut(list(lines)[2:], MAX_DIFF_LINES):
-            paint = {"+": self._style.green, "-": self._style.red}.get(line[:1], self._style.dim)
-            yield "    " + paint(line)
 
     def _mark(self, status: str) -> str:
         paint = {"completed": self._style.green, "failed": self._style.red}.get(status, self._style.bold)
@@ -233,6 +227,14 @@ def _content_text(content: object) -> str:
             return clean(f"[{kind} {_str(block.get('mimeType'))}]")
         case _:
             return ""
+
+
+def _diff(old: str, new: str) -> list[str]:
+    """The lines of a unified diff without its file names, or one line in brackets that measures it."""
+    if len(old) + len(new) > _MAX_DIFF_CHARACTERS:
+        return [f"({len(old)} characters become {len(new)})"]
+    before, after = (clean(text).removesuffix("\n").split("\n") if text else [] for text in (old, new))
+    return list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
 
 
 def _cut(lines: list[str], limit: int) -> Iterable[str]:
