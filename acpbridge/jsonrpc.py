@@ -9,94 +9,25 @@ A peer is symmetrical: the agent's side and a client's side (`acpbridge.chat`) u
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
 from loguru import logger
 
+from acpbridge.json_lines import decode, encode
+from middleware.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Failure
+
 RequestId: TypeAlias = int | str
 Params: TypeAlias = dict[str, Any] | list[Any] | None
 
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-METHOD_NOT_FOUND: Final = -32601
-INVALID_PARAMS: Final = -32602
-INTERNAL_ERROR: Final = -32603
-AUTH_REQUIRED: Final = -32000
-RESOURCE_NOT_FOUND: Final = -32002
-UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
-REQUEST_CANCELLED: Final = -32800
-
-_TEXT: Final[Mapping[int, str]] = {
-    PARSE_ERROR: "Parse error",
-    INVALID_REQUEST: "Invalid request",
-    METHOD_NOT_FOUND: '"Method not found"',
-    INVALID_PARAMS: "Invalid params",
-    INTERNAL_ERROR: "Internal error",
-    AUTH_REQUIRED: "Authentication required",
-    RESOURCE_NOT_FOUND: "Resource not found",
-    UNSUPPORTED_PROTOCOL_VERSION: "Unsupported protocol version",
-    REQUEST_CANCELLED: "Request cancelled",
-}
-
-# Deeper JSON is refused. Python's own limit depends on its version and on the caller's stack, and what gets through is
-# walked recursively further on; serde_json, under many clients, draws the line at the same depth.
-MAX_DEPTH: Final = 128
 # A refused message is sent back as the error's data (reference 1.1), as long as that is no burden.
 _ECHO_LIMIT: Final = 4096
-# Only reached by a payload that overflowed the encoder: what lies deeper is replaced by null.
-_CUT_DEPTH: Final = 300
 
 
 class ProtocolError(Exception):
     """The program used a `Peer` wrongly (answered a request twice, called after the close). Nothing has changed."""
-
-
-@attrs.frozen(kw_only=True)
-class RpcError:
-    """The `error` member of a response: an int code, one line for the user, and optional JSON data."""
-
-    code: int
-    message: str
-    data: Any = None
-
-    @classmethod
-    def of(cls, code: int, detail: str | None = None, data: Any = None) -> RpcError:
-        """The error of a code in the words of reference 1.1; `: <detail>` is appended when there is one."""
-        text = _TEXT[code]
-        return cls(code=code, message=f"{text}: {detail}" if detail else text, data=data)
-
-    @classmethod
-    def method_not_found(cls, method: str) -> RpcError:
-        """-32601. The quotes around the first three words are part of the text that clients know."""
-        return cls.of(METHOD_NOT_FOUND, method, {"method": method})
-
-    @classmethod
-    def session_not_found(cls, session_id: str) -> RpcError:
-        """-32002, which clients read as "no such session"."""
-        return cls.of(RESOURCE_NOT_FOUND, session_id, {"sessionId": session_id})
-
-    @classmethod
-    def from_wire(cls, value: object) -> RpcError:
-        """What the far side sent as `error`; a malformed one is still an error."""
-        if not isinstance(value, dict):
-            return cls.of(INTERNAL_ERROR, "the other side failed without a usable error object", value)
-        code, message = value.get("code"), value.get("message")
-        return cls(
-            code=code if type(code) is int else INTERNAL_ERROR,
-            message=message if isinstance(message, str) else _TEXT[INTERNAL_ERROR],
-            data=value.get("data"),
-        )
-
-    def to_wire(self) -> dict[str, Any]:
-        wire: dict[str, Any] = {"code": self.code, "message": self.message}
-        if self.data is not None:
-            wire["data"] = self.data
-        return wire
 
 
 @attrs.frozen(kw_only=True)
@@ -129,7 +60,7 @@ class ErrorReply:
     """A call of ours failed, at the far side or because the connection closed."""
 
     call: int
-    error: RpcError
+    error: Failure
 
 
 @attrs.frozen(kw_only=True)
@@ -137,7 +68,7 @@ class Refused:
     """Broken input: `answer` is the error response, to be written at once."""
 
     answer: bytes
-    error: RpcError
+    error: Failure
 
 
 @attrs.frozen(kw_only=True)
@@ -189,12 +120,12 @@ class Peer:
         try:
             message = decode(line)
         except ValueError as problem:
-            return _refuse(None, RpcError.of(PARSE_ERROR, data={"details": str(problem)}))
+            return _refuse(None, Failure.of(PARSE_ERROR, data={"details": str(problem)}))
         if isinstance(message, list):
-            return _refuse(None, RpcError.of(INVALID_REQUEST, "JSON-RPC batches are not supported"))
+            return _refuse(None, Failure.of(INVALID_REQUEST, "JSON-RPC batches are not supported"))
         echo = message if len(line) <= _ECHO_LIMIT else None
         if not isinstance(message, dict):
-            return _refuse(None, RpcError.of(INVALID_REQUEST, "not a JSON object", echo))
+            return _refuse(None, Failure.of(INVALID_REQUEST, "not a JSON object", echo))
         if "method" not in message and self._is_answer(message):
             return self._take_answer(message)
         return self._take_request(message, echo)
@@ -229,7 +160,7 @@ class Peer:
         del self._requests[request]
         return line
 
-    def fail(self, request: RequestId, error: RpcError) -> bytes:
+    def fail(self, request: RequestId, error: Failure) -> bytes:
         """The line that answers a request of the far side with an error."""
         self._check_owed(request)
         line = refusal(error, request)
@@ -239,7 +170,7 @@ class Peer:
     def close(self) -> Closed:
         """No more lines will come. Our calls fail; what we owe can still be answered. A second close fails none."""
         self._closed = True
-        error = RpcError.of(INTERNAL_ERROR, "the other side closed the connection")
+        error = Failure.of(INTERNAL_ERROR, "the other side closed the connection")
         failed = tuple(ErrorReply(call=call, error=error) for call in self._calls)
         self._calls.clear()
         return Closed(failed=failed, unanswered=tuple(self._requests))
@@ -262,7 +193,7 @@ class Peer:
         error = message.get("error")
         if error is not None or ("error" in message and "result" not in message):
             logger.debug("JSON-RPC: call {} {} failed", call, method)
-            return ErrorReply(call=call, error=RpcError.from_wire(error))
+            return ErrorReply(call=call, error=failure_of(error))
         return Reply(call=call, result=message.get("result"))
 
     def _take_request(self, message: dict[str, Any], echo: Any) -> Request | Notification | Refused | None:
@@ -276,113 +207,44 @@ class Peer:
             problem = 'the member "id" must be a string or an integer'
         elif request in self._requests:
             # Answered with that id, as the sender expects; the first request with it keeps its own answer.
-            return _refuse(request, RpcError.of(INVALID_REQUEST, "a request with this id is still in progress"))
+            return _refuse(request, Failure.of(INVALID_REQUEST, "a request with this id is still in progress"))
         elif params is not None and not isinstance(params, dict | list):
             if request is None:
                 logger.debug("JSON-RPC: notification {} with unusable params is ignored", _short(method))
                 return None
-            return _refuse(request, RpcError.of(INVALID_PARAMS, "an object or an array is expected"))
+            return _refuse(request, Failure.of(INVALID_PARAMS, "an object or an array is expected"))
         elif request is None:
             return Notification(method=method, params=params)
         else:
             self._requests[request] = method
             return Request(id=request, method=method, params=params)
         # An id in flight would make this error look like the answer of a request that is still worked on.
-        return _refuse(None if request in self._requests else request, RpcError.of(INVALID_REQUEST, problem, echo))
+        return _refuse(None if request in self._requests else request, Failure.of(INVALID_REQUEST, problem, echo))
 
 
-def refusal(error: RpcError, request: RequestId | None = None) -> bytes:
+def error_member(failure: Failure) -> dict[str, Any]:
+    """A failure as the `error` member of a response."""
+    wire: dict[str, Any] = {"code": failure.code, "message": failure.message}
+    if failure.data is not None:
+        wire["data"] = failure.data
+    return wire
+
+
+def failure_of(value: object) -> Failure:
+    """What the far side sent as `error`; a malformed one is still an error."""
+    if not isinstance(value, dict):
+        return Failure.of(INTERNAL_ERROR, "the other side failed without a usable error object", value)
+    code, message = value.get("code"), value.get("message")
+    return Failure(
+        code=code if type(code) is int else INTERNAL_ERROR,
+        message=message if isinstance(message, str) else "Internal error",
+        data=value.get("data"),
+    )
+
+
+def refusal(error: Failure, request: RequestId | None = None) -> bytes:
     """The line of an error response that belongs to no request we know of (id null unless given)."""
-    return encode({"jsonrpc": "2.0", "id": request, "error": error.to_wire()})
-
-
-def decode(line: bytes) -> Any:
-    """The JSON value of a line of UTF-8, free of lone surrogates. ValueError says what is wrong and quotes nothing."""
-    try:
-        value = _DECODER.decode(line.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
-    except UnicodeDecodeError as problem:
-        raise ValueError(f"invalid UTF-8 at byte {problem.start}") from None
-    except json.JSONDecodeError as problem:
-        raise ValueError(f"{problem.msg} at character {problem.pos}") from None
-    except RecursionError:
-        raise ValueError(f"nested more than {MAX_DEPTH} levels deep") from None
-    # Counting brackets is cheap and nearly always spares the walk.
-    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
-        raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
-    # A lone surrogate can only come in as an escape. Further on it would break paths, logs and every other encoder.
-    if b"\\ud" in line or b"\\uD" in line:
-        value = repair(value)
-    return value
-
-
-def encode(message: Mapping[str, Any]) -> bytes:
-    """One line of UTF-8 JSON with its newline, and no other newline in it.
-
-    What JSON or a strict client cannot take is repaired, see `repair`; only then is the payload walked. TypeError for
-    an object that is no JSON value, ValueError for a circular one.
-    """
-    try:
-        return _ENCODER.encode(message).encode("utf-8") + b"\n"
-    except (ValueError, RecursionError) as problem:
-        logger.debug("JSON-RPC: a message is repaired before it is sent ({})", type(problem).__name__)
-    return _ENCODER.encode(repair(message)).encode("utf-8") + b"\n"
-
-
-def repair(value: Any) -> Any:
-    """A copy of a JSON value in which every strict reader finds only what it can take.
-
-    Surrogates that form a pair become their character, lone ones U+FFFD, in keys too (Rust clients refuse the whole
-    message for one); NaN and infinities become null, and so does what is nested more than 300 levels deep. ValueError
-    when the value contains itself.
-    """
-    return _repair(value, set(), 0)
-
-
-def _repair(value: Any, path: set[int], depth: int) -> Any:
-    if isinstance(value, str):
-        return _repair_text(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if not isinstance(value, dict | list | tuple):
-        return value
-    if id(value) in path:
-        raise ValueError("a message contains itself and cannot be sent")
-    if depth >= _CUT_DEPTH:
-        return None
-    path.add(id(value))
-    result: Any
-    # Plain loops: a comprehension would cost a second stack frame a level.
-    if isinstance(value, dict):
-        result = {}
-        for key, item in value.items():
-            result[_repair(key, path, depth + 1)] = _repair(item, path, depth + 1)
-    else:
-        result = []
-        for item in value:
-            result.append(_repair(item, path, depth + 1))
-    path.discard(id(value))
-    return result
-
-
-def _repair_text(text: str) -> str:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def _deeper_than(value: Any, limit: int) -> bool:
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
-        below: list[Any] = []
-        for item in level:
-            children = item.values() if isinstance(item, dict) else item
-            below.extend(child for child in children if isinstance(child, dict | list))
-        if not below:
-            return False
-        level = below
-    return True
+    return encode({"jsonrpc": "2.0", "id": request, "error": error_member(error)})
 
 
 def _request(method: str, params: Params, request: RequestId | None) -> dict[str, Any]:
@@ -394,7 +256,7 @@ def _request(method: str, params: Params, request: RequestId | None) -> dict[str
     return message
 
 
-def _refuse(request: RequestId | None, error: RpcError) -> Refused:
+def _refuse(request: RequestId | None, error: Failure) -> Refused:
     logger.debug("JSON-RPC: input is refused, id {}: {} {}", _short(request), error.code, error.message)
     return Refused(answer=refusal(error, request), error=error)
 
@@ -415,19 +277,3 @@ def _short(value: object) -> str:
     else:
         text = str(value) if value is None or isinstance(value, int) else f"of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:80] + "..."
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _finite_float(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError("a number is too large")
-    return number
-
-
-# json.loads and json.dumps build a new object at each call that has a non-default argument.
-_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite_float)
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -17,7 +17,20 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 AUTH_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
+UNSUPPORTED_PROTOCOL_VERSION = -32022
 REQUEST_CANCELLED = -32800
+
+_WORDS = {
+    PARSE_ERROR: "Parse error",
+    INVALID_REQUEST: "Invalid request",
+    METHOD_NOT_FOUND: '"Method not found"',
+    INVALID_PARAMS: "Invalid params",
+    INTERNAL_ERROR: "Internal error",
+    AUTH_REQUIRED: "Authentication required",
+    RESOURCE_NOT_FOUND: "Resource not found",
+    UNSUPPORTED_PROTOCOL_VERSION: "Unsupported protocol version",
+    REQUEST_CANCELLED: "Request cancelled",
+}
 
 
 @attrs.frozen
@@ -33,40 +46,39 @@ class Failure:
     data: Any = None
 
     @classmethod
-    def parse_error(cls) -> Failure:
-        return cls(PARSE_ERROR, "Parse error")
+    def of(cls, code: int, detail: str = "", data: Any = None) -> Failure:
+        """The failure of a code in its fixed words, and the detail.
+
+        Raises:
+            KeyError: a code that has no words; make the `Failure` yourself.
+        """
+        return cls(code, f"{_WORDS[code]}: {detail}" if detail else _WORDS[code], data)
 
     @classmethod
     def invalid_request(cls, detail: str = "", data: Any = None) -> Failure:
-        return cls(INVALID_REQUEST, _worded("Invalid request", detail), data)
+        return cls.of(INVALID_REQUEST, detail, data)
 
     @classmethod
     def method_not_found(cls, method: str) -> Failure:
-        return cls(METHOD_NOT_FOUND, f'"Method not found": {method}', {"method": method})
+        """The quotes around the first three words are part of the text that clients know."""
+        return cls.of(METHOD_NOT_FOUND, method, {"method": method})
 
     @classmethod
     def invalid_params(cls, detail: str = "", data: Any = None) -> Failure:
-        return cls(INVALID_PARAMS, _worded("Invalid params", detail), data)
+        return cls.of(INVALID_PARAMS, detail, data)
 
     @classmethod
     def internal(cls, detail: str = "", data: Any = None) -> Failure:
-        return cls(INTERNAL_ERROR, _worded("Internal error", detail), data)
+        return cls.of(INTERNAL_ERROR, detail, data)
 
     @classmethod
     def auth_required(cls, detail: str = "", data: Any = None) -> Failure:
-        return cls(AUTH_REQUIRED, _worded("Authentication required", detail), data)
+        return cls.of(AUTH_REQUIRED, detail, data)
 
     @classmethod
     def session_not_found(cls, session: str) -> Failure:
-        return cls(RESOURCE_NOT_FOUND, _worded("Resource not found", session), {"sessionId": session})
-
-    @classmethod
-    def request_cancelled(cls) -> Failure:
-        return cls(REQUEST_CANCELLED, "Request cancelled")
-
-
-def _worded(beginning: str, detail: str) -> str:
-    return f"{beginning}: {detail}" if detail else beginning
+        """Clients read this code as "no such session" (examples/clients 11)."""
+        return cls.of(RESOURCE_NOT_FOUND, session, {"sessionId": session})
 
 
 class MiddlewareError(Exception):

@@ -27,7 +27,8 @@ from acpbridge.chat.view import MAX_DIFF_LINES, Style, View
 
 AGENT = r'''
 import json, os, signal, subprocess, sys, threading
-from acpbridge.jsonrpc import ErrorReply, Notification, Peer, Reply, Request, RpcError
+from acpbridge.jsonrpc import ErrorReply, Notification, Peer, Reply, Request
+from middleware.errors import Failure
 
 peer = Peer()
 
@@ -112,9 +113,9 @@ def prompt(request, text):
             os.write(2, b"Traceback: the \x1b[31mreason\n")
             os._exit(3)
         case "fail":
-            return send(peer.fail(request, RpcError.of(-32603, "no luck", {"details": "the API is down"})))
+            return send(peer.fail(request, Failure.of(-32603, "no luck", {"details": "the API is down"})))
         case "login":
-            return send(peer.fail(request, RpcError.of(-32000)))
+            return send(peer.fail(request, Failure.of(-32000)))
         case "read":
             call, line = peer.call("fs/read_text_file", {"path": "/x"})
             send(line)
@@ -153,7 +154,7 @@ def serve():
                 send(peer.respond(number, {"protocolVersion": version, "authMethods": methods}))
             case Request(id=number, method="session/new", params=params):
                 if "login" in sys.argv:
-                    send(peer.fail(number, RpcError.of(-32000)))
+                    send(peer.fail(number, Failure.of(-32000)))
                     continue
                 os.chdir(params["cwd"])
                 send(peer.respond(number, {"sessionId": "s1"}))

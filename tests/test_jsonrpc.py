@@ -11,13 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loguru import logger
 
-from acpbridge import jsonrpc
+from acpbridge import json_lines
+from acpbridge.json_lines import MAX_DEPTH, decode, encode
 from acpbridge.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    MAX_DEPTH,
-    PARSE_ERROR,
     ErrorReply,
     Notification,
     Peer,
@@ -25,10 +21,10 @@ from acpbridge.jsonrpc import (
     Refused,
     Reply,
     Request,
-    RpcError,
-    decode,
-    encode,
+    error_member,
+    failure_of,
 )
+from middleware.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Failure
 
 
 def line(**members: Any) -> bytes:
@@ -42,7 +38,7 @@ def refused(peer: Peer, raw: bytes) -> dict[str, Any]:
     answer = json.loads(received.answer)
     assert received.answer.endswith(b"\n")
     assert set(answer) == {"jsonrpc", "id", "error"}
-    assert answer["error"] == received.error.to_wire()
+    assert answer["error"] == error_member(received.error)
     assert isinstance(answer, dict)
     return answer
 
@@ -258,8 +254,8 @@ def test_broken_input_never_answers_an_open_request() -> None:
     assert dict(peer.requests) == {1: "m"}
 
 
-@pytest.mark.parametrize("answer", [lambda peer: peer.respond(1, None), lambda peer: peer.fail(1, RpcError.of(-32603))])
-@pytest.mark.parametrize("again", [lambda peer: peer.respond(1, None), lambda peer: peer.fail(1, RpcError.of(-32603))])
+@pytest.mark.parametrize("answer", [lambda peer: peer.respond(1, None), lambda peer: peer.fail(1, Failure.of(-32603))])
+@pytest.mark.parametrize("again", [lambda peer: peer.respond(1, None), lambda peer: peer.fail(1, Failure.of(-32603))])
 def test_a_request_is_answered_once(answer: Callable[[Peer], bytes], again: Callable[[Peer], bytes]) -> None:
     """Whichever way a request was answered, a second answer is a programming error."""
     peer = Peer()
@@ -284,7 +280,7 @@ def test_an_answer_that_json_cannot_hold_leaves_the_request_open() -> None:
     for result in ({1, 2}, circular, object()):
         with pytest.raises((TypeError, ValueError)):
             peer.respond(1, result)
-    assert json.loads(peer.fail(1, RpcError.of(INTERNAL_ERROR)))["error"] == {
+    assert json.loads(peer.fail(1, Failure.of(INTERNAL_ERROR)))["error"] == {
         "code": -32603,
         "message": "Internal error",
     }
@@ -338,7 +334,7 @@ def test_an_error_answer_fails_its_call() -> None:
     peer.call("m")
     error = {"code": -32000, "message": "login needed", "data": {"a": 1}}
     assert peer.receive(line(id=0, error=error)) == ErrorReply(
-        call=0, error=RpcError(code=-32000, message="login needed", data={"a": 1})
+        call=0, error=Failure(code=-32000, message="login needed", data={"a": 1})
     )
 
 
@@ -412,22 +408,22 @@ def test_after_the_close_nothing_can_be_called_and_nothing_is_received() -> None
 @pytest.mark.parametrize(
     ("error", "message", "data"),
     [
-        (RpcError.of(-32700), "Parse error", None),
-        (RpcError.of(-32600), "Invalid request", None),
-        (RpcError.method_not_found("a/b"), '"Method not found": a/b', {"method": "a/b"}),
-        (RpcError.of(-32602, "cwd"), "Invalid params: cwd", None),
-        (RpcError.of(-32603), "Internal error", None),
-        (RpcError.of(-32000), "Authentication required", None),
-        (RpcError.session_not_found("s1"), "Resource not found: s1", {"sessionId": "s1"}),
-        (RpcError.of(-32022, data={"requested": 0}), "Unsupported protocol version", {"requested": 0}),
-        (RpcError.of(-32800), "Request cancelled", None),
+        (Failure.of(-32700), "Parse error", None),
+        (Failure.of(-32600), "Invalid request", None),
+        (Failure.method_not_found("a/b"), '"Method not found": a/b', {"method": "a/b"}),
+        (Failure.of(-32602, "cwd"), "Invalid params: cwd", None),
+        (Failure.of(-32603), "Internal error", None),
+        (Failure.of(-32000), "Authentication required", None),
+        (Failure.session_not_found("s1"), "Resource not found: s1", {"sessionId": "s1"}),
+        (Failure.of(-32022, data={"requested": 0}), "Unsupported protocol version", {"requested": 0}),
+        (Failure.of(-32800), "Request cancelled", None),
     ],
 )
-def test_errors_have_the_words_of_the_reference(error: RpcError, message: str, data: Any) -> None:
+def test_errors_have_the_words_of_the_reference(error: Failure, message: str, data: Any) -> None:
     """The messages are those of the error table (reference 1.1), with the detail after a colon."""
     wire = {"code": error.code, "message": message} | ({} if data is None else {"data": data})
-    assert error.to_wire() == wire
-    assert RpcError.from_wire(wire) == error
+    assert error_member(error) == wire
+    assert failure_of(wire) == error
 
 
 def test_text_goes_out_as_utf8() -> None:
@@ -486,7 +482,7 @@ def test_the_usual_message_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> Non
         repaired.append(value)
         return {}
 
-    monkeypatch.setattr(jsonrpc, "repair", record)
+    monkeypatch.setattr(json_lines, "repair", record)
     encode({"text": "plain \U0001f600", "n": 1.5})
     assert repaired == []
     encode({"text": "\ud800"})

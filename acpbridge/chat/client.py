@@ -28,9 +28,9 @@ from acpbridge.jsonrpc import (
     Reply,
     Request,
     RequestId,
-    RpcError,
 )
 from acpbridge.stdio import LineReader, LineWriter
+from middleware.errors import Failure
 
 GRACE: Final = 15.0
 """Seconds that the agent has to end after its stdin was closed; it needs some to end Claude Code."""
@@ -175,7 +175,7 @@ class Client:
         """Answer a request of the agent."""
         self._writer.put(self._peer.respond(request, result))
 
-    def fail(self, request: RequestId, error: RpcError) -> None:
+    def fail(self, request: RequestId, error: Failure) -> None:
         """Answer a request of the agent with an error."""
         self._writer.put(self._peer.fail(request, error))
 

@@ -15,15 +15,13 @@ from typing import Any, Final, Literal, TypeAlias
 from acpbridge.chat.client import AgentGone, Client, Event, Interrupted, NoMoreInput, Terminated, Typed
 from acpbridge.chat.view import View, options
 from acpbridge.jsonrpc import (
-    AUTH_REQUIRED,
-    REQUEST_CANCELLED,
     ErrorReply,
     Notification,
     Reply,
     Request,
     RequestId,
-    RpcError,
 )
+from middleware.errors import AUTH_REQUIRED, REQUEST_CANCELLED, Failure
 
 Verdict: TypeAlias = Literal["allow_once", "reject_once"]
 Outcome: TypeAlias = Reply | ErrorReply
@@ -101,7 +99,7 @@ class Conversation:
             case Request(method="session/request_permission"):
                 self._asked(event.id, event.params)
             case Request():
-                self._client.fail(event.id, RpcError.method_not_found(event.method))
+                self._client.fail(event.id, Failure.method_not_found(event.method))
             case Typed():
                 self._typed(event.text)
             case NoMoreInput():
@@ -232,7 +230,7 @@ class Conversation:
             return
         shown = next(iter(self._questions)) == request
         del self._questions[request]
-        self._client.fail(request, RpcError.of(REQUEST_CANCELLED))
+        self._client.fail(request, Failure.of(REQUEST_CANCELLED))
         if shown:
             self._write(self._view.note("(the question was withdrawn)"))
             self._show_question()
@@ -289,7 +287,7 @@ class Conversation:
             self._client.notify("session/cancel", {"sessionId": self._session})
             self._drop_questions()
 
-    def _say_error(self, problem: str, error: RpcError) -> None:
+    def _say_error(self, problem: str, error: Failure) -> None:
         if error.code == AUTH_REQUIRED:
             self._exit = 1
             self._write(self._view.problem("Claude Code is not logged in. Log in, then start again:"))
