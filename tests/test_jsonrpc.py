@@ -14,6 +14,7 @@ from loguru import logger
 from acpbridge import json_lines
 from acpbridge.json_lines import MAX_DEPTH, decode, encode
 from acpbridge.jsonrpc import (
+    Closed,
     ErrorReply,
     Notification,
     Peer,
@@ -391,7 +392,7 @@ def test_a_close_fails_our_calls_and_names_what_we_owe() -> None:
     assert {reply.error.message for reply in closed.failed} == {"Internal error: the other side closed the connection"}
     assert closed.unanswered == ("p",)
     assert json.loads(peer.respond("p", {"stopReason": "cancelled"}))["id"] == "p"
-    assert peer.close() == jsonrpc.Closed(failed=(), unanswered=())
+    assert peer.close() == Closed(failed=(), unanswered=())
 
 
 def test_after_the_close_nothing_can_be_called_and_nothing_is_received() -> None:
