@@ -60,8 +60,8 @@ class InFlight:
     def on_room(self, listener: Callable[[], None]) -> None:
         """Call `listener` each time there is room again, on the thread that made it; it must not block.
 
-        It asks `has_room` once more before it goes on: another source may have been quicker. One that raises is logged;
-        the thread that made room has other things to do than to fail for it.
+        Two threads may call it at once, and it asks `has_room` once more before it goes on, since another source may
+        have been quicker. One that raises is logged: the thread that made room has other things to do than to fail.
         """
         with self._condition:
             self._listeners.append(listener)

@@ -39,13 +39,21 @@ class StepRunner:
     """A pipeline on the caller's thread.
 
     `client` and `agent` are what has left the pipeline at either end; take from them (or clear them) at will. `fed` is
-    what was fed, and `sent` all that ever left, in order, for checks over a whole run.
+    what was fed, and `sent` all that ever left, in order, for checks over a whole run; a bridge that runs for days
+    keeps neither (`record=False`).
 
     A stage that raises stops a test at once: the exception comes out of the step, or of `close`. With
     `raise_failures=False` it is answered and logged as `ThreadRunner` does, which is what a bridge wants.
     """
 
-    def __init__(self, pipeline: Pipeline, clock: Clock | None = None, *, raise_failures: bool = True) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        clock: Clock | None = None,
+        *,
+        raise_failures: bool = True,
+        record: bool = True,
+    ) -> None:
         self.pipeline = pipeline
         self.clock: Clock = clock or ManualClock()
         self.timers = Timers()
@@ -54,6 +62,7 @@ class StepRunner:
         self.fed: list[Message] = []
         self.sent: list[Message] = []
         self._raise_failures = raise_failures
+        self._record = record
         self._inboxes: list[deque[Message | Expired]] = [deque() for _ in pipeline.stages]
         self._contexts = [_Context(self, index) for index in range(len(pipeline.stages))]
         self._closed = [False for _ in pipeline.stages]
@@ -65,7 +74,8 @@ class StepRunner:
             PipelineError: one of them is no message; none is fed then.
         """
         for index, message in [(self.pipeline.first_index(message), message) for message in messages]:
-            self.fed.append(message)
+            if self._record:
+                self.fed.append(message)
             self._put(index, message)
         return self
 
@@ -147,7 +157,8 @@ class StepRunner:
             if following is not None:
                 self._put(following, message)
             else:
-                self.sent.append(message)
+                if self._record:
+                    self.sent.append(message)
                 (self.client if message.toward is Toward.CLIENT else self.agent).append(message)
 
     def _put(self, index: int, item: Message | Expired) -> None:

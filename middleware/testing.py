@@ -21,7 +21,7 @@ from .messages import (
     Initialized,
     Key,
     Message,
-    PermissionReply,
+    Reply,
     SessionClosed,
     ToAgent,
     ToClient,
@@ -128,7 +128,7 @@ def assert_one_answer(runner: StepRunner, *, complete: bool = True) -> None:
 
 def _ends(message: Message) -> Key | None:
     """What a message answers; the client's reply answers its ask, in words that a stage has yet to translate."""
-    return ("ask", message.ask) if isinstance(message, PermissionReply) else message.answers
+    return ("ask", message.ask) if isinstance(message, Reply) else message.answers
 
 
 def _named(key: Key) -> str:
@@ -226,13 +226,14 @@ def _conversation(script: Iterable[Message]) -> Iterator[Message]:
 class _Watch:
     """What is being done, for the report when it is never done."""
 
-    doing: str = "being made"
+    doing: str = ""
 
 
 class _Trial:
     """One instance, message by message, and what each message gave."""
 
     def __init__(self, make: Callable[[], Stage], watch: _Watch) -> None:
+        watch.doing = "being made"
         self.stage = make()
         self.runner = StepRunner(Pipeline([self.stage]))
         self.gave: list[tuple[Message, ...]] = []

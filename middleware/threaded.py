@@ -164,15 +164,21 @@ class ThreadRunner:
             self._timer_thread.join()
 
     def _discard(self) -> None:
-        """Empty the inboxes that nobody reads any more: what is in them is not on its way."""
+        """Empty the inboxes that nobody reads any more: what is in them is not on its way.
+
+        Only of what is there now: whoever puts more finds the runner closed and does the same.
+        """
+        lost = 0
         for lane in self._lanes:
-            while True:
+            for _ in range(lane.inbox.qsize()):
                 try:
-                    index, item = lane.inbox.get_nowait()
+                    lane.inbox.get_nowait()
                 except queue.Empty:
-                    break
-                self.in_flight.change(-1)
-                logger.debug("{} came for the closed stage {}", type(item).__name__, self.pipeline.stages[index].name)
+                    break  # another thread was quicker
+                lost += 1
+        self.in_flight.change(-lost)
+        if lost:
+            logger.debug("{} messages or timers came after the end and are lost", lost)
 
     def __enter__(self) -> ThreadRunner:
         return self.start()
@@ -257,21 +263,27 @@ class ThreadRunner:
                     break
             taken = len(local)
             onward: list[tuple[int, _Item]] = []
-            while local:
-                index, item = local.popleft()
-                if not isinstance(item, _Sign):
-                    self._route(lane, index, self._handle(index, item), local, onward)
-                elif local:
-                    local.append((index, item))
-                elif item is _Sign.LAST:
+            for sign in self._drain(lane, local, onward):
+                if sign is _Sign.LAST:
                     onward.append(self._after_last(lane))
-                else:
+                elif not stopped:
                     self._close_stages(lane, local, onward)
                     stopped = True
             # What follows is counted before anybody can take it, and what was taken goes in the same step: the count
             # never touches zero while something is on its way.
             self.in_flight.change(len(onward) - taken)
             self._put(onward)
+
+    def _drain(self, lane: _Lane, local: deque[tuple[int, _Item]], onward: list[tuple[int, _Item]]) -> list[_Sign]:
+        """Handle what a lane holds, and what follows from it in the lane; the signs among it are left to the caller."""
+        signs: list[_Sign] = []
+        while local:
+            index, item = local.popleft()
+            if isinstance(item, _Sign):
+                signs.append(item)
+            else:
+                self._route(lane, index, self._handle(index, item), local, onward)
+        return signs
 
     def _handle(self, index: int, item: Message | Due) -> tuple[Message, ...]:
         stage = self.pipeline.stages[index]
@@ -323,10 +335,7 @@ class ThreadRunner:
             messages = closing_messages(self.pipeline.stages[index], self._contexts[index])
             self._closed[index] = True
             self._route(lane, index, messages, local, onward)
-            while local:
-                following, item = local.popleft()
-                if not isinstance(item, _Sign):
-                    self._route(lane, following, self._handle(following, item), local, onward)
+            self._drain(lane, local, onward)
         if lane.first > 0:
             onward.append((lane.first - 1, _Sign.STOP))
 

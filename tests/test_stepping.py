@@ -62,6 +62,13 @@ def test_what_left_is_kept() -> None:
     assert (runner.client, runner.agent) == ([Down(number=2), Down(number=3)], [Up(number=2)])
 
 
+def test_a_bridge_keeps_no_record() -> None:
+    """With `record=False` nothing grows with the number of messages: only what nobody took yet is kept."""
+    runner = StepRunner(Pipeline([Echo()]), record=False).feed(Up(number=1)).run()
+    assert (runner.fed, runner.sent) == ([], [])
+    assert (runner.client, runner.agent) == ([Down(number=1)], [Up(number=1)])
+
+
 # --------------------------------------------------------------------------------------------- order
 
 

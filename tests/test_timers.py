@@ -8,7 +8,7 @@ import time
 
 import pytest
 from freezegun import freeze_time
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middleware import Expired, ManualClock, Message, Outcome, Pipeline, StepRunner, SystemClock
@@ -39,6 +39,7 @@ def test_due_means_reached() -> None:
     assert rung(runner.advance(0.001)) == [1]
 
 
+@settings(deadline=None)
 @given(
     start=st.integers(0, 10**9).map(lambda milliseconds: milliseconds / 1000),
     steps=st.lists(st.integers(1, 1999), max_size=30).filter(lambda steps: sum(steps) < 2000),
