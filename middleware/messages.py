@@ -212,6 +212,35 @@ class SessionOpened(ToClient):
 
 
 @attrs.frozen(kw_only=True)
+class ClaudeStarted(ToClient):
+    """What Claude Code says of itself when it takes up work (`system/init`), at each turn anew.
+
+    `mcp_servers` are pairs of name and status. `terminal_commands` are commands that only its terminal has.
+    """
+
+    session: str
+    mcp_servers: tuple[tuple[str, str], ...] = ()
+    terminal_commands: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Commands(ToClient):
+    """The slash commands that Claude Code has at this moment, all of them, as it describes them."""
+
+    session: str
+    commands: tuple[Mapping[str, Any], ...]
+
+
+@attrs.frozen(kw_only=True)
+class McpReconnected(ToClient):
+    """A `/mcp reconnect` of these servers is over, and its turn with it."""
+
+    session: str
+    servers: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
 class SessionClosed(ToClient):
     """Nothing of this session follows; a stage forgets it."""
 
@@ -349,10 +378,14 @@ class Result(ToClient):
 
 @attrs.frozen(kw_only=True)
 class AgentGone(ToClient):
-    """Claude Code of this session has ended; `failure` says why when nobody asked it to."""
+    """Claude Code of this session has ended; `failure` says why when nobody asked it to.
+
+    `prompts` are those that it had been given: a later one goes to its successor. None where nobody counts: all.
+    """
 
     session: str
     failure: Failure | None = None
+    prompts: tuple[str, ...] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -551,6 +584,53 @@ class Task(ToClient):
     background: bool | None = None
     status: str | None = None
     run: str | None = None
+    kind: str | None = None
+    subagent_type: str | None = None
+    description: str | None = None
+    prompt: str | None = None
+    error: str | None = None
+    summary: str | None = None
+    reason: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class SubagentPlace(ToClient):
+    """The directory in which a subagent works, as a hook says it. `agent` is its task id."""
+
+    session: str
+    agent: str
+    cwd: str
+
+
+@attrs.frozen
+class PastSubagent:
+    """A subagent that the history of a loaded or resumed session knows. `parent` is its parent's task id, if any."""
+
+    task: str
+    parent: str | None = None
+    title: str | None = None
+    description: str | None = None
+    cwd: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class SubagentHistory(ToClient):
+    """The subagents of a session from before it was loaded or resumed, each behind its parent.
+
+    Whoever reads transcripts says so before the session's first prompt; a subagent that is resumed then keeps its
+    session (reference 7.8). One that is not listed stays unexposed, since its parent would be guessed.
+    """
+
+    session: str
+    subagents: tuple[PastSubagent, ...]
+
+
+@attrs.frozen(kw_only=True)
+class StopTask(ToAgent):
+    """Stop one task: a subagent, or a command in the background. How it ends is told by a `Task`."""
+
+    session: str
+    task: str
 
 
 @attrs.frozen(kw_only=True)
@@ -689,6 +769,67 @@ class PermissionAnswer(Answer):
 
 
 @attrs.frozen(kw_only=True)
+class Elicitation(Ask):
+    """A question to the person: `elicitation/create`. Mode "form" has a `schema`, "url" a `url` and an `elicitation` id.
+
+    One of an MCP server (`server`) is answered by an `ElicitationAnswer`.
+    """
+
+    message: str
+    mode: Literal["form", "url"] = "form"
+    schema: Mapping[str, Any] = attrs.field(factory=dict)
+    url: str | None = None
+    elicitation: str | None = None
+    server: str | None = None
+
+    def denied(self, reason: str) -> Answer:
+        return ElicitationAnswer(session=self.session, ask=self.ask, action="cancel")
+
+
+@attrs.frozen(kw_only=True)
+class Question(Elicitation):
+    """A question of Claude's (AskUserQuestion), answered by a `PermissionAnswer` of its tool use.
+
+    With `options` it is put as `session/request_permission` instead, about `call`.
+    """
+
+    call: acp.ToolCallUpdate | None = None
+    options: tuple[acp.PermissionOption, ...] = ()
+
+    def denied(self, reason: str) -> Answer:
+        return PermissionAnswer(session=self.session, ask=self.ask, decision="deny", message=reason)
+
+
+@attrs.frozen(kw_only=True)
+class ElicitationReply(Reply):
+    """The client's answer to an `Elicitation`: what the person did, or why there is no answer.
+
+    Of a `Question` with options it is "accept" with the `option`, or "cancel".
+    """
+
+    action: Literal["accept", "decline", "cancel"] = "cancel"
+    content: Mapping[str, Any] | None = None
+    option: str | None = None
+    failure: Failure | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ElicitationAnswer(Answer):
+    """What an MCP server is told."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, Any] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ElicitationCompleted(ToClient):
+    """What a question with a URL asked for is done: `elicitation/complete`."""
+
+    session: str
+    elicitation: str
+
+
+@attrs.frozen(kw_only=True)
 class ToolGate(Ask):
     """Claude Code's PreToolUse hook: a tool is about to run, whether or not a permission is asked for it."""
 
@@ -750,6 +891,61 @@ class Usage(ToClient):
     cost: float | None = None
     model: str | None = None
     origin: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class UserMessage(ToClient):
+    """A piece of what the person said, shown again: a loaded session tells the client its conversation."""
+
+    session: str
+    content: acp.ContentBlock
+    message: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Notice(ToClient):
+    """Claude Code, or the bridge, has something to tell the person that is no answer of the model."""
+
+    session: str
+    title: str
+    description: str | None = None
+    severity: Literal["info", "warning", "error"] = "info"
+
+
+@attrs.frozen(kw_only=True)
+class Compaction(ToClient):
+    """The conversation is replaced by a summary of itself. `tokens` is what is left of it, where that is known.
+
+    `trigger` is "manual", "automatic" or "idle"; `error` says why one failed.
+    """
+
+    session: str
+    state: Literal["in_progress", "completed", "failed"]
+    compaction: str | None = None
+    summary: str | None = None
+    error: str | None = None
+    trigger: str | None = None
+    tokens: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Replayed(ToClient):
+    """A message of a loaded session's past, complete as the client will see it.
+
+    What is past has been through the stages already, through a pipeline of its own. In the live one it is wrapped, so
+    that no stage takes it for something that happens: no turn runs, no tokens are used, no cancel holds it back.
+    """
+
+    session: str
+    message: UserMessage | Text | ToolCall | ToolCallUpdate | Update
+
+
+@attrs.frozen(kw_only=True)
+class WindowSize(ToClient):
+    """How many tokens the context of the session's model takes, before any result says so."""
+
+    session: str
+    size: int
 
 
 @attrs.frozen(kw_only=True)

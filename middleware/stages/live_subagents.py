@@ -77,7 +77,8 @@ class LiveSubagents:
 
     def owns(self, *calls: str | None) -> bool:
         """Whether one of these is the Agent call of a subagent that lives in the background (reference C27)."""
-        return any(known.call in calls for known in self._known.values() if known.background and known.lives)
+        named = [call for call in calls if call is not None]
+        return any(known.call in named for known in self._known.values() if known.background and known.lives)
 
     def _forget(self) -> None:
         if len(self._known) > REMEMBERED:

@@ -5,6 +5,7 @@ The rules are those of reference 02.4 (whose result it is), 02.5 items 13 and 16
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -80,7 +81,7 @@ class ModelTotals:
 
 
 def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and value == value and value > 0 else 0
+    return int(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else 0
 
 
 def _difference(total: TokenCount, before: TokenCount) -> TokenCount:

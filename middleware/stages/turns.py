@@ -61,7 +61,7 @@ ENDED = "The Claude Agent session has ended. Please start a new session."
 @attrs.define
 class _Session:
     open: OpenTurns = attrs.field(factory=OpenTurns)
-    busy: bool = False  # Claude Code says that it works
+    busy: bool = False  # Claude Code says that it works, and nobody has stopped it
     requested: bool = False  # the model was asked since the last result: of a held turn, the follow-up runs
     shown: bool = False  # something of the running work was said aloud since the last result
     error: str | None = None  # what the last complete message said went wrong
@@ -130,6 +130,7 @@ class Turns(Stage):
             yield from self._end(name, turn, context)
         if session.open.turns and not stopping:
             context.set_timer(_Backstop(name), self.backstop)
+        session.busy = False
         yield Interrupt(session=name, drop=tuple(turn.prompt for turn in fresh))
 
     # ------------------------------------------------------------------------------------------ from Claude Code
@@ -271,6 +272,8 @@ class Turns(Stage):
         session.open.subagents = LiveSubagents()
         yield message
         for turn in list(session.open.turns):
+            if message.prompts is not None and turn.prompt not in message.prompts:
+                continue  # it came behind the end, and goes to the Claude Code that is started for it
             failure = None if turn.state == "held" else message.failure or Failure.internal(ENDED)
             yield from self._end(message.session, turn, context, failure)
 
