@@ -14,9 +14,12 @@ from middleware.messages import (
     Answer,
     Ask,
     AskWithdrawn,
+    Elicitation,
+    ElicitationAnswer,
     Message,
     PermissionAnswer,
     PermissionAsk,
+    SubagentPlace,
     TodoChanged,
     ToolGate,
     ToolGateAnswer,
@@ -34,6 +37,12 @@ RESPONSE = "acpbridge_tool_response"
 TODOS = "acpbridge_todos"
 """The id of our hooks on Claude's task list."""
 
+PLACE = "acpbridge_subagent_place"
+"""The id of our hooks on a subagent's start and stop, which say where it works."""
+
+NEWS = "acpbridge_news"
+"""The id of our hooks on what changes beside the turns; `sessions.news` reads them."""
+
 INITIALIZE: Mapping[str, Any] = {
     "hooks": {
         event: [{"matcher": None, "hookCallbackIds": [hook]}]
@@ -42,6 +51,10 @@ INITIALIZE: Mapping[str, Any] = {
             ("PostToolUse", RESPONSE),
             ("TaskCreated", TODOS),
             ("TaskCompleted", TODOS),
+            ("SubagentStart", PLACE),
+            ("SubagentStop", PLACE),
+            ("ConfigChange", NEWS),
+            ("PostModelSwitch", NEWS),
         )
     }
 }
@@ -76,7 +89,7 @@ def ask_of(session: str, frame: Frame) -> Message | Frame:
     if request.get("subtype") == "hook_callback" and request.get("callback_id") == GATE:
         return _gate(session, number, request)
     if request.get("subtype") == "elicitation":
-        return _success(number, {"action": "cancel"})
+        return _elicitation(session, number, request)
     logger.debug("session {}: the control request {} is not served", session, request.get("subtype"))
     return _error(number, f"Unsupported control request subtype: {request.get('subtype')}")
 
@@ -94,6 +107,10 @@ def notices_of(session: str, frame: Frame) -> tuple[Message, ...] | None:
             return tuple(_response(session, request, hook))
         case "acpbridge_todos":
             return tuple(_todo(session, hook))
+        case "acpbridge_subagent_place":
+            return tuple(_place(session, hook))
+        case "acpbridge_news":
+            return ()
     return None
 
 
@@ -114,6 +131,9 @@ def response_to(answer: Answer) -> Frame:
             return _error(answer.ask, f"Error: {answer.message}")
         case PermissionAnswer():
             return _success(answer.ask, _permission_response(answer))
+        case ElicitationAnswer():
+            content = {"content": dict(answer.content)} if answer.content is not None else {}
+            return _success(answer.ask, {"action": answer.action, **content})
         case ToolGateAnswer(deny=None):
             return _success(answer.ask, {})
         case ToolGateAnswer():
@@ -148,6 +168,23 @@ def _permission(session: str, number: str, request: Frame) -> PermissionAsk:
         default_to_no=request.get("default_to_no") is True,
         mcp_server=server if isinstance(server, dict) else None,
         details={key: value for key, value in request.items() if key not in _ASK_MEMBERS},
+    )
+
+
+def _elicitation(session: str, number: str, request: Frame) -> Elicitation | Frame:
+    """An MCP server asks the person (reference 10.2). What is neither a form nor a URL is cancelled."""
+    schema, url = request.get("requested_schema"), _text(request, "url")
+    if request.get("mode") == "url" and url is None:
+        return _success(number, {"action": "cancel"})
+    return Elicitation(
+        session=session,
+        ask=number,
+        message=_text(request, "message") or "",
+        mode="url" if request.get("mode") == "url" else "form",
+        schema=schema if isinstance(schema, dict) else {},
+        url=url,
+        elicitation=_text(request, "elicitation_id"),
+        server=_text(request, "mcp_server_name"),
     )
 
 
@@ -187,6 +224,12 @@ def _todo(session: str, hook: Frame) -> Iterator[TodoChanged]:
             description=_text(hook, "task_description"),
             done=hook.get("hook_event_name") == "TaskCompleted",
         )
+
+
+def _place(session: str, hook: Frame) -> Iterator[SubagentPlace]:
+    agent, cwd = _text(hook, "agent_id"), _text(hook, "cwd")
+    if agent is not None and cwd is not None:
+        yield SubagentPlace(session=session, agent=agent, cwd=cwd)
 
 
 def _permission_response(answer: PermissionAnswer) -> Frame:

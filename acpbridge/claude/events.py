@@ -14,6 +14,9 @@ from typing import Any
 from loguru import logger
 
 from middleware.messages import (
+    ClaudeStarted,
+    Commands,
+    ElicitationCompleted,
     Message,
     MessageCompleted,
     MessageStarted,
@@ -212,7 +215,7 @@ def _user(session: str, frame: Frame) -> Iterable[Message]:
     # The tool's own object belongs to one result: with several nobody can say whose it is (reference 4.4).
     structured = frame.get("tool_use_result") if len(results) == 1 else None
     for block in results:
-        if _text(block, "tool_use_id"):
+        if _text(block, "tool_use_id") and _text(block, "tool_use_id") != parent:  # a fork's placeholder (S6)
             yield _tool_result(session, frame, block, structured)
 
 
@@ -305,6 +308,13 @@ def _task(session: str, frame: Frame) -> Iterable[Message]:
         background=background if isinstance(background, bool) else None,
         status=status,
         run=_text_or_none(frame, "run_id"),
+        kind=_text_or_none(frame, "task_type"),
+        subagent_type=_text_or_none(frame, "subagent_type"),
+        description=_text_or_none(frame, "description"),
+        prompt=_text_or_none(frame, "prompt"),
+        error=_text_or_none(patch, "error") or _text_or_none(frame, "error"),
+        summary=_text_or_none(frame, "summary"),
+        reason=_text_or_none(patch, "reason") or _text_or_none(frame, "reason"),
     )
 
 
@@ -331,6 +341,32 @@ def _denied(session: str, frame: Frame) -> Iterable[Message]:
         )
 
 
+def _init(session: str, frame: Frame) -> Iterable[Message]:
+    servers = frame.get("mcp_servers")
+    listed = [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+    yield ClaudeStarted(
+        session=session,
+        mcp_servers=tuple((_text(server, "name"), _text(server, "status")) for server in listed),
+        terminal_commands=_names(frame, "terminal_slash_commands"),
+        capabilities=_names(frame, "capabilities"),
+    )
+
+
+def _commands(session: str, frame: Frame) -> Iterable[Message]:
+    yield Commands(session=session, commands=commands_in(frame))
+
+
+def commands_in(source: Frame) -> tuple[Frame, ...]:
+    """The commands that a frame, or Claude Code's answer to the handshake, lists."""
+    commands = source.get("commands")
+    return tuple(command for command in commands if isinstance(command, dict)) if isinstance(commands, list) else ()
+
+
+def _elicited(session: str, frame: Frame) -> Iterable[Message]:
+    if _text(frame, "elicitation_id"):
+        yield ElicitationCompleted(session=session, elicitation=_text(frame, "elicitation_id"))
+
+
 def _reset(session: str, frame: Frame) -> Iterable[Message]:
     yield SessionRestarted(session=session)
 
@@ -344,6 +380,9 @@ _FRAMES: Mapping[str, Callable[[str, Frame], Iterable[Message]]] = {
     "stream/content_block_start": _block_start,
     "stream/message_delta": _message_delta,
     "stream/message_start": _message_start,
+    "system/commands_changed": _commands,
+    "system/elicitation_complete": _elicited,
+    "system/init": _init,
     "system/local_command_output": _command_output,
     "system/permission_denied": _denied,
     "system/session_state_changed": _work_state,
@@ -355,5 +394,5 @@ _FRAMES: Mapping[str, Callable[[str, Frame], Iterable[Message]]] = {
     "user": _user,
 }
 
-_SILENT = frozenset({"stream/content_block_stop", "stream/message_stop", "system/init", "system/thinking_tokens"})
+_SILENT = frozenset({"stream/content_block_stop", "stream/message_stop", "system/thinking_tokens"})
 """Frames that are known and say nothing that anybody needs; not worth a log line each."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 
 class FlowControl:
@@ -18,8 +18,14 @@ class FlowControl:
         self._changed = asyncio.Event()
         self._forced = False
 
-    async def wait(self) -> None:
-        """Come back when there is room, or when the reader must go on regardless."""
+    def wait(self) -> Awaitable[None] | None:
+        """None when the reader may go on; else what to await until there is room, or until it must go on regardless.
+
+        Asked before each frame, so nothing is made that need not be.
+        """
+        return None if self._forced or self._has_room() else self._room()
+
+    async def _room(self) -> None:
         while not self._forced and not self._has_room():
             self._changed.clear()
             await self._changed.wait()

@@ -1,13 +1,12 @@
 """The SDK's options for a session, from what the client asked for (reference 9.1).
 
-Layers, later ones win: our defaults, `_meta.claudeCode.options` of the client, what the bridge needs to work. What the
-SDK's options cannot carry goes into the `initialize` request instead (the second half of `SessionOptions`), above all a
-system prompt, which may be longer than an argument of a command line.
+Layers, later ones win: our defaults, `_meta.claudeCode.options` of the client (`client_options`), what the bridge needs
+to work. What the SDK's options cannot carry goes into the `initialize` request instead (the second half of
+`SessionOptions`), above all a system prompt, which may be longer than an argument of a command line.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -18,75 +17,66 @@ from loguru import logger
 
 from middleware import acp
 
-_PASSED = {
-    "additionalDirectories": "add_dirs",
-    "allowedTools": "allowed_tools",
-    "betas": "betas",
-    "disallowedTools": "disallowed_tools",
-    "effort": "effort",
-    "fallbackModel": "fallback_model",
-    "maxBudgetUsd": "max_budget_usd",
-    "maxThinkingTokens": "max_thinking_tokens",
-    "maxTurns": "max_turns",
-    "model": "model",
-    "outputFormat": "output_format",
-    "permissionMode": "permission_mode",
-    "plugins": "plugins",
-    "settingSources": "setting_sources",
-    "skills": "skills",
-    "strictMcpConfig": "strict_mcp_config",
-    "thinking": "thinking",
-    "tools": "tools",
-}
-"""Options of `_meta.claudeCode.options` that the SDK has under another spelling."""
-
-_INITIALIZE = frozenset({"agents", "appendSubagentSystemPrompt", "planModeInstructions", "title", "toolAliases"})
-"""Options that travel in `initialize`, as the client wrote them."""
+from . import client_options
 
 _ENVIRONMENT = {
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
     "CLAUDE_CODE_STARTUP_FAILURE_RESULTS": "1",
 }
 
+MCP_STARTS_WITHIN = 10.0
+"""Seconds for which a server that does not start holds the first prompt; Claude Code's own bound is 30 s."""
+
 
 @attrs.frozen
 class SessionOptions:
     """What a Claude Code is started with."""
 
-    sdk: ClaudeAgentOptions
-    initialize: Mapping[str, Any]
+    # Both may hold keys, and a repr gets into logs sooner or later.
+    sdk: ClaudeAgentOptions = attrs.field(repr=False)
+    initialize: Mapping[str, Any] = attrs.field(repr=False)
 
 
 def session_options(request: acp.NewSessionRequest, session: str) -> SessionOptions:
-    """The options of a new session with this id."""
-    wished = wished_options(request.meta)
-    known = {_PASSED[key]: value for key, value in wished.items() if key in _PASSED and value is not None}
-    for key in sorted(wished.keys() - _PASSED.keys() - _INITIALIZE - {"env", "extraArgs", "mcpServers", "settings"}):
-        logger.debug("the option {} of _meta.claudeCode.options is not passed on", key)
-    known["add_dirs"] = [*known.get("add_dirs", ()), *request.additional_directories]
-    # The questions of this tool need elicitation, which is not served yet: without it Claude would ask nobody.
-    known["disallowed_tools"] = [*known.get("disallowed_tools", ()), "AskUserQuestion"]
+    """The options of a new session with this id.
+
+    Raises:
+        WrongOption: the client asked for something that no session can be started with.
+    """
+    wished, meta = wished_options(request.meta), request.meta or {}
+    known = client_options.sdk_options(wished)
+    additional = request.additional_directories or _texts(meta, "additionalRoots")
+    known["add_dirs"] = [*known.get("add_dirs", ()), *additional]
     known.setdefault("setting_sources", ["user", "project", "local"])
-    known.setdefault("tools", {"type": "preset", "preset": "claude_code"})
+    preset = {"type": "preset", "preset": "claude_code"}
+    known.setdefault("tools", [] if meta.get("disableBuiltInTools") is True else preset)
     options = ClaudeAgentOptions(
         **known,
         cwd=request.cwd,
         session_id=session,
         system_prompt={"type": "preset", "preset": "claude_code"},
         include_partial_messages=True,
-        mcp_servers={**_mapping(wished, "mcpServers"), **mcp_servers(request.mcp_servers)},
-        settings=_settings(wished.get("settings")),
-        env={**_environment(wished), **_ENVIRONMENT},
-        extra_args={**_extra_arguments(wished), "replay-user-messages": None},
+        forward_subagent_text=True,  # who is shown it is decided in the stage `Subagents`
+        mcp_servers={**client_options.mcp_servers(wished), **mcp_servers(request.mcp_servers)},
+        settings=client_options.settings(wished),
+        env={**_mcp_timeout(), **client_options.environment(wished), **_ENVIRONMENT},
+        extra_args={**client_options.extra_arguments(wished), "replay-user-messages": None},
         cli_path=os.environ.get("CLAUDE_CODE_EXECUTABLE") or None,
     )
-    initialize = {key: wished[key] for key in _INITIALIZE if key in wished}
-    return SessionOptions(options, {**initialize, **_system_prompt(request)})
+    # A cancel spares work in the background: each task can be stopped by itself (reference 7.3, X2).
+    initialize = {"perTaskStopAffordance": True, **client_options.initialize_members(wished)}
+    initialize |= _system_prompt(request, wished)
+    return SessionOptions(options, initialize)
 
 
 def wished_options(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     """`_meta.claudeCode.options`, as the client wrote it; empty when it is not there or no object."""
     return _mapping(_mapping(meta or {}, "claudeCode"), "options")
+
+
+def _mcp_timeout() -> dict[str, str]:
+    """How long a server may take to start, and with it the first prompt to begin, unless the user has said so."""
+    return {} if "MCP_TIMEOUT" in os.environ else {"MCP_TIMEOUT": str(round(MCP_STARTS_WITHIN * 1000))}
 
 
 def mcp_servers(servers: Any) -> dict[str, Any]:
@@ -112,30 +102,44 @@ def mcp_servers(servers: Any) -> dict[str, Any]:
     return named
 
 
-def _system_prompt(request: acp.NewSessionRequest) -> dict[str, Any]:
-    """`systemPrompt` of ACP, else `_meta.systemPrompt`: a text replaces the prompt, `{append}` adds to it."""
+def _system_prompt(request: acp.NewSessionRequest, wished: Mapping[str, Any]) -> dict[str, Any]:
+    """The client's option, else ACP's `systemPrompt`, else `_meta.systemPrompt`; a text replaces Claude Code's own
+    prompt, `{append}` adds to it. It never stands on a command line, which is public and may be too short for it."""
     asked: Any = (request.meta or {}).get("systemPrompt")
     if request.system_prompt is not None:
-        text = "\n\n".join(block.text for block in request.system_prompt.content if isinstance(block, acp.TextContent))
-        asked = text if request.system_prompt.mode == "override" else {"append": text}
-    if isinstance(asked, str):
-        return {"systemPrompt": [asked]} if asked else {}
-    if isinstance(asked, dict) and isinstance(asked.get("append"), str) and asked["append"]:
-        return {"appendSystemPrompt": asked["append"]}
-    return {}
+        asked = _acp_system_prompt(request.system_prompt)
+    if wished.get("systemPrompt") is not None:
+        asked = wished["systemPrompt"]
+    if isinstance(asked, str | list):
+        parts = [part for part in ([asked] if isinstance(asked, str) else asked) if isinstance(part, str) and part]
+        return {"systemPrompt": parts} if parts else {}
+    members: dict[str, Any] = {}
+    if isinstance(asked, dict):
+        if isinstance(asked.get("append"), str) and asked["append"]:
+            members["appendSystemPrompt"] = asked["append"]
+        if isinstance(asked.get("excludeDynamicSections"), bool):
+            members["excludeDynamicSections"] = asked["excludeDynamicSections"]
+    return members
 
 
-def _settings(value: Any) -> str | None:
-    return json.dumps(value) if isinstance(value, dict) else value if isinstance(value, str) else None
+def _acp_system_prompt(prompt: acp.SystemPrompt) -> str | dict[str, str]:
+    texts = []
+    for block in prompt.content:
+        if not isinstance(block, acp.TextContent):
+            kind = type(block).__name__.removesuffix("Content")
+            raise client_options.WrongOption(f"systemPrompt content must be text, but received a block of type {kind}")
+        texts.append(block.text)
+    text = "\n\n".join(texts)
+    if prompt.mode == "override":
+        return text
+    if prompt.mode == "append":
+        return {"append": text}
+    raise client_options.WrongOption(f"Unsupported systemPrompt mode: {prompt.mode}")
 
 
-def _environment(wished: Mapping[str, Any]) -> dict[str, str]:
-    return {key: value for key, value in _mapping(wished, "env").items() if isinstance(value, str)}
-
-
-def _extra_arguments(wished: Mapping[str, Any]) -> dict[str, str | None]:
-    given = _mapping(wished, "extraArgs")
-    return {key: value or None for key, value in given.items() if value is None or isinstance(value, str)}
+def _texts(source: Mapping[str, Any], key: str) -> list[str]:
+    value = source.get(key)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _mapping(source: Mapping[str, Any], key: str) -> dict[str, Any]:

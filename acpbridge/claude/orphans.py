@@ -9,12 +9,15 @@ model.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
 
 GRACE = 2.0
 """Seconds between the polite signal and the other one."""
+
+_LINE = re.compile(r"[+-][1-9][0-9]{0,18}\n")
 
 
 class Listed:
@@ -23,17 +26,20 @@ class Listed:
     def __init__(self, number: int) -> None:
         self._number = number
         self._descriptor: int | None = None
+        self._ended = False
         if sys.platform == "linux":
             try:
                 self._descriptor = os.pidfd_open(number)
-            except OSError:  # it has ended already, or the kernel is older than 5.3
+            except ProcessLookupError:
+                self._ended = True
+            except OSError:  # the kernel is older than 5.3
                 return
 
     def send(self, number: signal.Signals) -> None:
         try:
             if sys.platform == "linux" and self._descriptor is not None:
                 signal.pidfd_send_signal(self._descriptor, number)
-            else:
+            elif not self._ended:
                 os.kill(self._number, number)
         except OSError:
             return  # it has ended, which is what is wanted
@@ -49,11 +55,13 @@ def main() -> None:
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     listed: dict[int, Listed] = {}
     for line in sys.stdin:
+        if _LINE.fullmatch(line) is None:
+            continue  # cut short by the program's death: half a number is another process's number
         number = int(line[1:])
+        if number in listed:
+            listed.pop(number).forget()
         if line[0] == "+":
             listed[number] = Listed(number)
-        elif number in listed:
-            listed.pop(number).forget()
     for process in listed.values():
         process.send(signal.SIGTERM)
     if listed:

@@ -7,7 +7,6 @@ which it was said: a cancel behind its prompt, a prompt behind the cancel before
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, CLIConnectionError
 from loguru import logger
 
+from .private_files import present, without_arguments
 from .tap import Frame, Tap
 from .watch import Watcher
 
@@ -45,12 +45,13 @@ class ClaudeProcess:
         *,
         initialize: Mapping[str, Any],
         on_frame: Callable[[Frame], None],
-        flow: Callable[[], Awaitable[None]] | None = None,
+        flow: Callable[[], Awaitable[None] | None] | None = None,
         watcher: Watcher | None = None,
     ) -> None:
         self._watcher = watcher
         self._number: int | None = None  # the SDK forgets the process when it has ended
         self.stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        options, self._files = without_arguments(options)
         options = replace(
             options,
             stderr=self.stderr.append,
@@ -59,6 +60,7 @@ class ClaudeProcess:
         self.tap = Tap(options, initialize=initialize, on_frame=on_frame, flow=flow, on_started=self._watch)
         self._client = ClaudeSDKClient(options, transport=self.tap)
         self._outbox: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        self._connecting: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -66,13 +68,28 @@ class ClaudeProcess:
         """Start it and make the handshake; its answer to `initialize`.
 
         Raises:
-            ClaudeSDKError: it could not be started, or refused.
+            ClaudeSDKError: it could not be started, refused, or was closed meanwhile.
+            OSError: the files that it is to read could not be written.
         """
-        await self._client.connect()
+        # A task of its own, so that a close can end it and wait until nothing of it is left.
+        self._connecting = asyncio.get_running_loop().create_task(self._connect(), name="claude start")
+        try:
+            await self._connecting
+        except asyncio.CancelledError:
+            if not self._closed:
+                raise
+        if self._closed:
+            raise CLIConnectionError("Claude Code was closed before it had started")
         self.tap.connected = True
         self._writer = asyncio.get_running_loop().create_task(self._write(), name="claude writer")
         info = await self._client.get_server_info()
         return dict(info or {})
+
+    async def _connect(self) -> None:
+        if self._closed:
+            raise CLIConnectionError("Claude Code was closed before it had started")
+        with present(self._files):
+            await self._client.connect()
 
     def send(self, frame: Mapping[str, Any]) -> None:
         """Write a frame behind what was sent before. What cannot be written any more is logged: the end of the stream
@@ -96,14 +113,17 @@ class ClaudeProcess:
             loop.call_later(KILL_AFTER, self.tap.kill),
         )
         try:
+            if self._connecting is not None and not self._connecting.done():
+                self._connecting.cancel()
+                await asyncio.wait([self._connecting])
             await self._client.disconnect()
+            await self.tap.close()  # the SDK does not when it had not come so far as to read
         finally:
             for step in ladder:
                 step.cancel()
             if self._writer is not None:
                 self._writer.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await self._writer
+                await asyncio.wait([self._writer])
             if self._watcher is not None and self._number is not None:
                 self._watcher.remove(self._number)
 
@@ -119,3 +139,5 @@ class ClaudeProcess:
                 await self.tap.send(frame)
             except CLIConnectionError as error:
                 logger.warning("a frame of type {} was not written: {}", frame.get("type"), error)
+            except Exception as error:  # no JSON: what is sent behind it must be written all the same
+                logger.opt(exception=error).error("a frame of type {} cannot be written", frame.get("type"))

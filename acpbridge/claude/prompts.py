@@ -12,6 +12,7 @@ from middleware import acp
 from middleware.messages import Prompt
 
 _MCP_COMMAND = re.compile(r"^/mcp:([^\s:]+):(\S+)(\s[\s\S]*)?$")
+_URL_SAFE = str.maketrans("-_", "+/")
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _TEXTUAL = frozenset(
     f"application/{kind}"
@@ -75,6 +76,7 @@ def _context(uri: str, text: str) -> dict[str, Any]:
 
 
 def _image(image: acp.ImageContent) -> Iterable[dict[str, Any]]:
+    """Base64 where there is some, else a URL that the API can fetch; nothing else can be shown."""
     if image.data:
         yield {"type": "image", "source": {"type": "base64", "data": image.data, "media_type": image.mime_type}}
     elif image.uri and image.uri.startswith("http"):
@@ -99,7 +101,7 @@ def _blob(resource: acp.BlobResourceContents, content: list[dict[str, Any]], con
 def _decoded(blob: str, parameters: str) -> str | None:
     charset = re.search(r"charset=\"?([\w.-]+)", parameters)
     try:
-        data = base64.b64decode(blob)
+        data = base64.b64decode(blob.translate(_URL_SAFE).rstrip("=") + "==")  # one "=" too many is ignored
     except (binascii.Error, ValueError):
         return None
     try:

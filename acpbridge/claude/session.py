@@ -7,7 +7,8 @@ cancel means and who is asked is decided in the stages; here is only the wire. R
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import attrs
@@ -15,21 +16,49 @@ from claude_agent_sdk import ClaudeSDKError
 from loguru import logger
 
 from middleware.errors import Failure
-from middleware.messages import AgentGone, Answer, Interrupt, Interrupted, Message, PermissionAsk, Prompt
+from middleware.messages import (
+    AgentCall,
+    AgentGone,
+    Answer,
+    Commands,
+    Interrupt,
+    Interrupted,
+    Message,
+    PermissionAsk,
+    Prompt,
+    StopTask,
+)
 
 from . import control
-from .events import messages_of
+from .calls import CALLS
+from .echoes import Echoes
+from .events import commands_in, messages_of
 from .files import with_file
 from .flow_control import FlowControl
 from .options import SessionOptions
 from .process import ClaudeProcess
 from .prompts import user_message
+from .restart import Sleep, start_again
 from .tap import ControlError, Frame
 from .watch import Watcher
 
-GONE = "The Claude Agent process exited unexpectedly. Please start a new session."
+GONE = "Claude Code ended unexpectedly ({}). Send the prompt again: it is started anew and goes on with the conversation."
+
+NOT_BACK = "Claude Code ended and could not be started again: {}"
 
 Feed = Callable[..., None]
+
+
+def _nothing_more(frame: Frame) -> Iterable[Message]:
+    return ()
+
+
+async def _nothing_to_restore() -> None:
+    return
+
+
+def _remembered() -> deque[str]:
+    return deque(maxlen=256)
 
 
 @attrs.define(eq=False)
@@ -44,6 +73,10 @@ class ClaudeSession:
         flow: holds the reader back while the pipeline is full.
         spawn: starts a task on the loop.
         watcher: ends Claude Code when the program is killed.
+        observe: called with each frame; the messages that it gives follow those of the frame.
+        again: what Claude Code is started with when it has died. Without it a session whose Claude Code died is over.
+        restore: called when it is back, before it is given a prompt.
+        sleep: see `restart`.
     """
 
     name: str
@@ -53,13 +86,24 @@ class ClaudeSession:
     flow: FlowControl
     spawn: Callable[..., Any]
     watcher: Watcher
+    observe: Callable[[Frame], Iterable[Message]] = _nothing_more
+    again: Callable[[], Awaitable[SessionOptions]] | None = None
+    restore: Callable[[], Awaitable[None]] = _nothing_to_restore
+    sleep: Sleep | None = None
     _process: ClaudeProcess = attrs.field(init=False)
     _asks: set[str] = attrs.field(factory=set, init=False)
     _closing: bool = attrs.field(default=False, init=False)
     _gone: bool = attrs.field(default=False, init=False)
+    _echoes: Echoes = attrs.field(factory=Echoes, init=False)
+    _given: deque[str] = attrs.field(factory=_remembered, init=False)  # the prompts that this Claude Code was given
+    _held: list[Prompt] = attrs.field(factory=list, init=False)  # for the Claude Code that is being started
+    _revival: asyncio.Task[None] | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._process = ClaudeProcess(
+        self._process = self._new_process()
+
+    def _new_process(self) -> ClaudeProcess:
+        return ClaudeProcess(
             self.options.sdk,
             initialize={**control.INITIALIZE, **self.options.initialize},
             on_frame=self._frame,
@@ -69,7 +113,9 @@ class ClaudeSession:
 
     async def start(self) -> dict[str, Any]:
         """Start Claude Code; its answer to the handshake. Raises `ClaudeSDKError`."""
-        return await self._process.start()
+        info = await self._process.start()
+        self.feed(Commands(session=self.name, commands=commands_in(info)))
+        return info
 
     async def close(self) -> None:
         """End Claude Code: what runs is stopped first, so that it need not be killed."""
@@ -80,22 +126,103 @@ class ClaudeSession:
 
     # ------------------------------------------------------------------------------------------ toward Claude Code
 
+    @property
+    def process_id(self) -> int | None:
+        """Claude Code's; None when it does not run."""
+        return None if self._gone else self._process.tap.process_id
+
     def prompt(self, message: Prompt) -> None:
         if self._gone:
             # The end of the stream answered the prompts that it knew; this one came behind it.
-            self.feed(AgentGone(session=self.name, failure=Failure.internal(GONE)))
+            self._held.append(message)
+            self._revive()
             return
+        self._given.append(message.prompt)
         self._process.send(user_message(message))
+
+    async def request(self, subtype: str, **members: Any) -> Any:
+        """Make a control request, of a Claude Code that is started again first where it has died.
+
+        Raises:
+            ControlError: Claude Code refused.
+            ClaudeSDKError: it is gone, and does not come back.
+        """
+        if self._gone and self._revival is None:
+            self._revive()
+        if self._revival is not None and asyncio.current_task() is not self._revival:
+            await asyncio.shield(self._revival)
+        if subtype != "set_model":
+            return await self._process.request(subtype, **members)
+        self._echoes.change_begins()
+        try:
+            return await self._process.request(subtype, **members)
+        finally:
+            self._echoes.change_ends()
+
+    # ------------------------------------------------------------------------------------------ its death
+
+    def _revive(self) -> None:
+        if self._revival is None and not self._closing:
+            self._revival = self.spawn(self._come_back(), f"restart of {self.name}")
+
+    async def _come_back(self) -> None:
+        """Start Claude Code again, and give it what waits for it; or say that it does not come back."""
+        try:
+            if self.again is None:
+                raise ClaudeSDKError("this session cannot be taken up again")
+            self.options = await self.again()
+            await start_again(self._start_again, self.name, self.sleep)
+            await self.restore()
+        except Exception as error:
+            logger.opt(exception=error).error("session {}: Claude Code did not come back", self.name)
+            lost, self._held = tuple(prompt.prompt for prompt in self._held), []
+            failure = Failure.internal(NOT_BACK.format(error), self._death(error))
+            self.feed(AgentGone(session=self.name, failure=failure, prompts=lost))
+        else:
+            logger.info("session {}: Claude Code is back", self.name)
+            self._gone = False
+            held, self._held = self._held, []
+            for prompt in held:
+                self.prompt(prompt)
+        finally:
+            self._revival = None
+
+    async def _start_again(self) -> None:
+        await self._process.close()
+        if self._closing:
+            raise ClaudeSDKError("the session is closed")
+        self._echoes, self._process = Echoes(), self._new_process()
+        await self.start()
+
+    def _death(self, error: Exception) -> dict[str, Any]:
+        """What is known of the end of a Claude Code."""
+        code = getattr(error, "exit_code", None)
+        code = self._process.tap.exit_code if code is None else code
+        return {"exitCode": code, "stderr": "\n".join(self._process.stderr)}
 
     def interrupt(self, message: Interrupt) -> None:
         """Drop what is queued, then stop what runs: in this order on one wire (examples/facts 5 to 7).
 
         Both ways of dropping are used, since which of them works depends on Claude Code's version.
         """
+        if self._gone:
+            dropped = tuple(prompt.prompt for prompt in self._held if prompt.prompt in message.drop)
+            self._held = [prompt for prompt in self._held if prompt.prompt not in dropped]
+            self.feed(Interrupted(session=self.name, dropped=dropped))
+            return
         self.flow.open()
         drops = {prompt: self._process.request("cancel_async_message", message_uuid=prompt) for prompt in message.drop}
         stop = self._process.request("interrupt", cancel_queued=True)
         self.spawn(self._receipt(drops, stop), f"interrupt of {self.name}")
+
+    def stop_task(self, message: StopTask) -> None:
+        """Ask Claude Code to stop a task; its frames tell how it ended."""
+        self._process.request("stop_task", task_id=message.task).add_done_callback(_ignore)
+
+    async def call(self, message: AgentCall) -> Any:
+        """Make a control request for a stage. Raises `ControlError` or `ClaudeSDKError`."""
+        arguments = {name: message.arguments[name] for name in CALLS[message.name] if name in message.arguments}
+        return await self.request(message.name, **arguments)
 
     async def _receipt(self, drops: dict[str, asyncio.Future[Any]], stop: asyncio.Future[Any]) -> None:
         dropped = []
@@ -126,7 +253,10 @@ class ClaudeSession:
     # ------------------------------------------------------------------------------------------ from Claude Code
 
     def _frame(self, frame: Frame) -> None:
-        self.feed(*self._messages(frame))
+        if self._gone and frame.get("type") in ("__closed__", "result"):
+            return  # a start that failed: `_come_back` tells
+        if not self._echoes.hides(frame):
+            self.feed(*self._messages(frame), *self.observe(frame))
 
     def _messages(self, frame: Frame) -> tuple[Message, ...]:
         match frame.get("type"):
@@ -154,13 +284,16 @@ class ClaudeSession:
     def _ended(self, error: Exception) -> AgentGone:
         self._gone = True
         self._asks.clear()
+        given = tuple(self._given)
+        self._given.clear()
         if self._closing:
             return AgentGone(session=self.name)
-        code, tail = self._process.tap.exit_code, "\n".join(self._process.stderr)
-        logger.error("session {}: Claude Code ended unexpectedly ({}), exit code {}", self.name, error, code)
-        return AgentGone(
-            session=self.name, failure=Failure.internal(GONE, {"exitCode": code, "stderr": tail} if tail else None)
-        )
+        death = self._death(error)
+        logger.error("session {}: Claude Code ended unexpectedly: {}", self.name, error)
+        self.spawn(self._process.close(), f"the end of {self.name}'s Claude Code")
+        last = self._process.stderr[-1].strip()[:200] if self._process.stderr else ""
+        why = f"exit code {death['exitCode']}" + (f": {last}" if last else "")
+        return AgentGone(session=self.name, failure=Failure.internal(GONE.format(why), death), prompts=given)
 
 
 def _ignore(answer: asyncio.Future[Any]) -> None:

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from claude_agent_sdk import ClaudeAgentOptions, CLIConnectionError, Transport
+from claude_agent_sdk import ClaudeAgentOptions, CLIConnectionError, CLIJSONDecodeError, Transport
 from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
 from loguru import logger
 
@@ -43,9 +43,10 @@ class Tap(Transport):
     Args:
         options: for the SDK's own transport, which builds the command line from them.
         initialize: members to add to the `initialize` request, which the SDK's options cannot carry.
-        on_frame: called with each frame, in order.
-        flow: awaited before the next frame is read; it may hold the reader back. It is not asked while a request of
-            ours is open, since its answer stands behind the frames that are not read.
+        on_frame: called with each frame, in order; the last is `{"type": "__closed__", "error": ...}`. One that it
+            fails on is dropped with a log line, and refused when it is a request.
+        flow: asked before the next frame is read; what it returns is awaited. It is not asked, and no longer awaited,
+            while a request of ours is open, since its answer stands behind the frames that are not read.
         on_started: called with the process's number as soon as there is one.
     """
 
@@ -55,7 +56,7 @@ class Tap(Transport):
         *,
         initialize: Mapping[str, Any],
         on_frame: Callable[[Frame], None],
-        flow: Callable[[], Awaitable[None]] | None = None,
+        flow: Callable[[], Awaitable[None] | None] | None = None,
         on_started: Callable[[int], None] | None = None,
     ) -> None:
         # With a transport of one's own the SDK does not add this flag, and Claude Code would ask nobody.
@@ -67,6 +68,9 @@ class Tap(Transport):
         self._numbers = itertools.count(1)
         self._pending: dict[str, asyncio.Future[Any]] = {}
         self._lost: Exception | None = None
+        self._ended = False
+        self._asked = asyncio.Event()  # a request of ours was made
+        self._refusals: set[asyncio.Future[None]] = set()
         self.connected = False
 
     # ------------------------------------------------------------------------------------------ the bridge's side
@@ -86,6 +90,7 @@ class Tap(Transport):
             answer.set_exception(self._lost)
         else:
             self._pending[number] = answer
+            self._asked.set()
             answer.add_done_callback(lambda _: self._pending.pop(number, None))
         return {"type": "control_request", "request_id": number, "request": dict(request)}, answer
 
@@ -142,33 +147,64 @@ class Tap(Transport):
             async for frame in self._inner.read_messages():
                 if self._is_for_sdk(frame):
                     yield frame
-                if self._flow is not None and not self._pending:
-                    await self._flow()
+                if self._flow is not None and not self._pending and (room := self._flow()) is not None:
+                    await self._hold(room)
+        except CLIJSONDecodeError as error:
+            # Its text quotes the line, which is nobody's to log.
+            end = CLIConnectionError(f"Claude Code wrote a line that is no JSON ({len(error.line)} characters)")
+            self.terminate()  # nobody reads what it writes from here on
         except Exception as error:
             end = error
+            self.terminate()
         finally:
-            self._lose(end)
-            self._on_frame({"type": "__closed__", "error": end})
+            self._end(end)
         raise end  # also after a clean exit: the SDK fails its own open requests only then
+
+    async def _hold(self, room: Awaitable[None]) -> None:
+        """Read no further until there is room, or a request of ours waits for what stands behind."""
+        self._asked.clear()
+        waits = [asyncio.ensure_future(room), asyncio.ensure_future(self._asked.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     def _is_for_sdk(self, frame: Frame) -> bool:
         """Take a frame, and say whether the SDK needs it too."""
         kind = frame.get("type")
         if kind == "control_response":
-            return not self._answered(frame.get("response") or {})
-        if kind == "control_request":
-            if (frame.get("request") or {}).get("subtype") in _SDK_ANSWERS:
-                return True
-            self._on_frame(frame)
-            return False
-        if kind == "keep_alive":
-            return False
-        self._on_frame(frame)
+            return not self._answered(_object(frame, "response"))
+        if kind == "control_request" and _object(frame, "request").get("subtype") in _SDK_ANSWERS:
+            return True
+        if kind != "keep_alive":
+            self._show(frame)
         # Before the handshake is over a result means that the start failed: the SDK makes a typed error of it.
         return kind == "result" and not self.connected
 
+    def _show(self, frame: Frame) -> None:
+        try:
+            self._on_frame(frame)
+        except Exception as error:
+            logger.opt(exception=error).error("a frame of type {} could not be taken", str(frame.get("type"))[:80])
+            if frame.get("type") == "control_request":
+                self._refuse(str(frame.get("request_id")))
+
+    def _refuse(self, number: str) -> None:
+        """Have Claude Code not wait for an answer that nobody will give."""
+        error = {"subtype": "error", "request_id": number, "error": "The request could not be read."}
+        refusal = asyncio.ensure_future(self.send({"type": "control_response", "response": error}))
+        self._refusals.add(refusal)  # the loop itself holds tasks weakly
+        refusal.add_done_callback(self._refused)
+
+    def _refused(self, refusal: asyncio.Future[None]) -> None:
+        self._refusals.discard(refusal)
+        if not refusal.cancelled() and (error := refusal.exception()) is not None:
+            logger.warning("a request of Claude Code stays unanswered: {}", error)
+
     def _answered(self, response: Mapping[str, Any]) -> bool:
-        answer = self._pending.get(str(response.get("request_id")))
+        # Taken out at once, so that the pace is asked for again before the next frame.
+        answer = self._pending.pop(str(response.get("request_id")), None)
         if answer is None:
             return False
         if not answer.done():
@@ -184,15 +220,28 @@ class Tap(Transport):
             if not answer.done():
                 answer.set_exception(error)
 
+    def _end(self, error: Exception) -> None:
+        self._lose(error)
+        if not self._ended:
+            self._ended = True
+            self._show({"type": "__closed__", "error": error})
+
     async def close(self) -> None:
-        self._lose(CLIConnectionError("Claude Code was closed"))
+        closed = CLIConnectionError("Claude Code was closed")
+        self._lose(closed)
         await self._inner.close()
+        self._end(closed)  # when the SDK left the reader standing
 
     def is_ready(self) -> bool:
         return self._inner.is_ready()
 
     async def end_input(self) -> None:
         await self._inner.end_input()
+
+
+def _object(frame: Frame, key: str) -> Frame:
+    value = frame.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 async def _nothing() -> AsyncIterator[Frame]:

@@ -19,10 +19,11 @@ class Watcher:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
+        self._closed = False
 
     def add(self, process: int) -> None:
-        """End this process when the program is gone."""
-        if self._process is None:
+        """End this process when the program is gone. After `close` there is nobody to do it."""
+        if self._process is None and not self._closed:
             self._process = self._start()
         self._tell(f"+{process}")
 
@@ -32,9 +33,20 @@ class Watcher:
 
     def close(self) -> None:
         """End the watcher: nothing is left to be watched."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-            self._process.wait(orphans.GRACE + 3)
+        self._closed = True
+        process, self._process = self._process, None
+        if process is None or process.stdin is None:
+            return
+        try:
+            process.stdin.close()
+        except OSError as error:
+            logger.warning("the watcher of Claude Code is gone: {}", error)
+        try:
+            process.wait(orphans.GRACE + 3)
+        except subprocess.TimeoutExpired:
+            logger.error("the watcher of Claude Code did not end by itself and is killed")
+            process.kill()
+            process.wait()
 
     def _start(self) -> subprocess.Popen[str] | None:
         try:

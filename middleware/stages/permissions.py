@@ -1,159 +1,235 @@
 """How Claude Code's ask for a permission is worded, and what the client's answer means.
 
 Owns the asks that are open, each with the options that it was given and the effect of each: an answer is valid only for
-what was offered in that request. Whether an ask may be shown at all is `CancelDrop`'s question.
+what was offered in that request. What is offered, what it is called and what it does is in `middleware.permissions`;
+whether an ask may be shown at all is `CancelDrop`'s question.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+import os.path
+from collections.abc import Iterator
 
 import attrs
 from loguru import logger
 
-from middleware import acp
 from middleware.messages import (
+    AgentReply,
     Answer,
     AskWithdrawn,
     Closing,
+    Initialized,
     Message,
     PermissionAnswer,
     PermissionAsk,
     PermissionReply,
     PermissionRequest,
+    RestartSession,
     SessionClosed,
+    SessionModes,
+    SessionOpened,
+    SessionRestarted,
+    Task,
+    ToolResult,
+    Usage,
 )
+from middleware.permissions import Choice, Effect, Modes, offer, request
+from middleware.permissions.effects import abort, answer, feedback_of
+from middleware.permissions.options import Surroundings
+from middleware.permissions.presentation import call_of, is_settled_by_answer
+from middleware.profile import ClientProfile
 from middleware.stage import Context, Outcome, Stage, on
 
-REFUSED = "User refused permission to run tool"
-ABORTED = "Tool use aborted"
+from .open_calls import remember
+
+NOT_ASKABLE = "Could not present the question to the user."
 
 
 @attrs.frozen
-class _Effect:
-    """What choosing an option does."""
+class _Open:
+    ask: PermissionAsk
+    choices: tuple[Choice, ...]
 
-    decision: Literal["allow", "deny"]
-    updates: tuple[Mapping[str, Any], ...] | None = None
-    lasting: bool = False
+    def effect(self, option: str) -> Effect | None:
+        return next((choice.effect for choice in self.choices if choice.option.option_id == option), None)
 
 
 @attrs.define
-class _Open:
-    ask: PermissionAsk
-    effects: Mapping[str, _Effect]
+class _Session:
+    cwd: str = ""
+    modes: Modes = attrs.field(factory=Modes)
+    used: int | None = None  # how full the context is, in percent
+    tasks: dict[str, str] = attrs.field(factory=dict)  # a task -> the call that began it
+    open: dict[str, _Open] = attrs.field(factory=dict)  # by ask
 
 
 @attrs.define(eq=False)
 class Permissions(Stage):
-    """Asks in, `PermissionRequest` out; the client's choice in, `PermissionAnswer` out (reference 05)."""
+    """Asks in, `PermissionRequest` out; the client's choice in, `PermissionAnswer` out (reference 05).
 
-    _open: dict[tuple[str, str], _Open] = attrs.field(factory=dict, init=False)
+    Args:
+        restart: whether the agent end serves `RestartSession`; without it no plan is carried out with a fresh context.
+        home: the user's home directory, for what rules say of it.
+    """
+
+    restart: bool = False
+    home: str = attrs.field(factory=lambda: os.path.expanduser("~"))
+    _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
+    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
+    _restarts: set[str] = attrs.field(factory=set, init=False)
+
+    # ------------------------------------------------------------------------------------------ what is known
+
+    @on(Initialized)
+    def _initialized(self, message: Initialized, context: Context) -> Outcome:
+        self._profile = message.profile
+        return message
+
+    @on(SessionOpened)
+    def _opened(self, message: SessionOpened, context: Context) -> Outcome:
+        self._session(message.session).cwd = message.cwd
+        return message
+
+    @on(SessionModes)
+    def _modes(self, message: SessionModes, context: Context) -> Outcome:
+        session = self._session(message.session)
+        session.modes = session.modes.changed(message.available, message.current)
+        return message
+
+    @on(Usage)
+    def _usage(self, message: Usage, context: Context) -> Outcome:
+        if message.size > 0:
+            self._session(message.session).used = min(100, max(0, round(100 * message.used / message.size)))
+        return message
+
+    @on(Task)
+    def _task(self, message: Task, context: Context) -> Outcome:
+        if message.tool_use is not None:
+            remember(self._session(message.session).tasks, message.task, message.tool_use)
+        return message
+
+    # ------------------------------------------------------------------------------------------ asking
 
     @on(PermissionAsk)
     def _ask(self, message: PermissionAsk, context: Context) -> Outcome:
-        options, effects = _offer(message)
-        self._open[message.session, message.ask] = _Open(message, effects)
-        call = acp.ToolCallUpdate(
-            tool_call_id=message.tool_use or message.ask,
-            name=message.name,
-            status="pending",
-            raw_input=dict(message.input),
-            locations=[acp.ToolCallLocation(path=message.blocked_path)] if message.blocked_path else None,
+        """Word the ask. Whatever reaches this point is asked, in every mode: Claude Code has applied the modes."""
+        if message.name == "AskUserQuestion":
+            # Questions are forms, not permissions; a client without forms must not be given the tool (05.1, step 4).
+            logger.error("session {}: AskUserQuestion came as a permission", message.session)
+            return message.denied(NOT_ASKABLE)
+        session = self._session(message.session)
+        ask = attrs.evolve(message, input=copy.deepcopy(dict(message.input)))
+        around = Surroundings(
+            cwd=session.cwd, home=self.home, modes=session.modes, used=session.used, may_restart=self.restart
         )
-        known = {field.name: getattr(message, field.name) for field in attrs.fields(PermissionAsk)}
-        return PermissionRequest(**known, call=call, options=options)
+        opened = _Open(ask, offer(ask, around))
+        session.open[ask.ask] = opened
+        parent = session.tasks.get(ask.agent) if ask.agent is not None else None
+        return request(ask, opened.choices, profile=self._profile, cwd=session.cwd, parent=parent)
+
+    @on(PermissionRequest)
+    def _worded(self, message: PermissionRequest, context: Context) -> Outcome:
+        """Somebody else has worded it, and will know what the answer means."""
+        return message
+
+    # ------------------------------------------------------------------------------------------ the answer
 
     @on(PermissionReply)
-    def _reply(self, message: PermissionReply, context: Context) -> Outcome:
-        opened = self._open.pop((message.session, message.ask), None)
+    def _reply(self, message: PermissionReply, context: Context) -> Iterator[Message]:
+        opened = self._session(message.session).open.pop(message.ask, None)
         if opened is None:
             logger.debug("session {}: an answer to {}, which is settled", message.session, message.ask)
-            return None
-        return self._meaning(opened, message)
+            return
+        yield from self._decide(opened, message)
 
-    def _meaning(self, opened: _Open, reply: PermissionReply) -> PermissionAnswer:
+    def _decide(self, opened: _Open, reply: PermissionReply) -> Iterator[Message]:
         ask = opened.ask
+        effect = opened.effect(reply.option) if reply.option is not None else None
         if reply.failure is not None:
-            logger.warning("session {}: the client failed to ask for {}", ask.session, ask.name)
-            return _answer(ask, "abort", message=ABORTED)
-        if reply.option is None:
-            return _answer(ask, "abort", message=ABORTED)
-        effect = opened.effects.get(reply.option)
-        if effect is None:
-            return _answer(ask, "abort", message=f"Permission option was not offered: {reply.option}")
-        if effect.decision == "deny":
-            return _answer(ask, "deny", message=REFUSED, classification="user_reject")
-        return _answer(
-            ask,
-            "allow",
-            updated_input=ask.input,
-            updated_permissions=effect.updates,
-            classification="user_permanent" if effect.lasting else "user_temporary",
+            logger.warning(
+                "session {}: the client could not ask for {}: {}", ask.session, ask.name, reply.failure.message
+            )
+            yield from self._settled(ask, abort(ask))
+        elif reply.option is None:
+            yield from self._settled(ask, abort(ask))
+        elif effect is None:
+            logger.warning("session {}: the option {!r} was not offered", ask.session, reply.option[:80])
+            yield from self._settled(ask, abort(ask, f"Permission option was not offered: {reply.option[:80]}"))
+        else:
+            modes = self._session(ask.session).modes
+            answered = answer(ask, effect, feedback=feedback_of(reply.meta), modes=modes)
+            if effect.restart_mode is not None:
+                yield from self._restart(ask, modes.allowed(effect.restart_mode))
+                answered = attrs.evolve(answered, message=effect.message, interrupt=True)
+            yield from self._settled(ask, answered)
+
+    def _restart(self, ask: PermissionAsk, mode: str) -> Iterator[Message]:
+        """A fresh Claude Code carries out the plan; the client is not told that the old one is given a rejection."""
+        call = f"restart {ask.session} {ask.ask}"
+        self._restarts.add(call)
+        yield RestartSession(
+            session=ask.session, call=call, plan=str(ask.input["plan"]).strip(), mode=mode, tool_use=ask.tool_use
         )
+        yield ToolResult(session=ask.session, tool_use=call_of(ask))
+
+    def _settled(self, ask: PermissionAsk, answered: PermissionAnswer) -> Iterator[Message]:
+        yield answered
+        if is_settled_by_answer(ask):
+            yield ToolResult(session=ask.session, tool_use=call_of(ask), is_error=answered.decision != "allow")
+
+    @on(AgentReply)
+    def _restarted(self, message: AgentReply, context: Context) -> Outcome:
+        """How a restart went; of a failed one the agent end also says that Claude Code is gone (`AgentGone`)."""
+        if message.call not in self._restarts:
+            return message
+        self._restarts.discard(message.call)
+        if message.failure is not None:
+            logger.error("session {}: no fresh context: {}", message.session, message.failure.message)
+        return None
+
+    # ------------------------------------------------------------------------------------------ without an answer
 
     @on(Answer)
-    def _answered(self, message: Answer, context: Context) -> Outcome:
+    def _answered(self, message: Answer, context: Context) -> Iterator[Message]:
         """A stage nearer the client has answered in the client's place."""
-        self._open.pop((message.session, message.ask), None)
-        return message
+        yield message
+        yield from self._dropped(message.session, message.ask)
 
     @on(AskWithdrawn)
-    def _withdrawn(self, message: AskWithdrawn, context: Context) -> Outcome:
-        self._open.pop((message.session, message.ask), None)
-        return message
+    def _withdrawn(self, message: AskWithdrawn, context: Context) -> Iterator[Message]:
+        yield message
+        yield from self._dropped(message.session, message.ask)
+
+    def _dropped(self, name: str, ask: str) -> Iterator[Message]:
+        opened = self._session(name).open.pop(ask, None)
+        if opened is not None and is_settled_by_answer(opened.ask):
+            yield ToolResult(session=name, tool_use=call_of(opened.ask), is_error=True)
+
+    @on(SessionRestarted)
+    def _fresh(self, message: SessionRestarted, context: Context) -> Iterator[Message]:
+        """What the old Claude Code asked is nobody's question any more."""
+        session = self._session(message.session)
+        for ask in session.open:
+            yield AskWithdrawn(session=message.session, ask=ask)
+        session.open.clear()
+        session.tasks.clear()
+        session.used = None
+        yield message
 
     @on(SessionClosed)
     def _closed(self, message: SessionClosed, context: Context) -> Outcome:
-        self._open = {key: opened for key, opened in self._open.items() if key[0] != message.session}
+        self._sessions.pop(message.session, None)
         return message
 
     @on(Closing)
     def _closing(self, message: Closing, context: Context) -> Iterator[Message]:
         """The client cannot answer any more: what it was asked does not happen."""
-        for opened in self._open.values():
-            yield _answer(opened.ask, "abort", message=ABORTED)
-        self._open.clear()
+        for session in self._sessions.values():
+            for opened in session.open.values():
+                yield abort(opened.ask)
+            session.open.clear()
         yield message
 
-
-def _answer(ask: PermissionAsk, decision: Literal["allow", "deny", "abort"], **members: Any) -> PermissionAnswer:
-    return PermissionAnswer(session=ask.session, ask=ask.ask, decision=decision, tool_use=ask.tool_use, **members)
-
-
-def _offer(ask: PermissionAsk) -> tuple[tuple[acp.PermissionOption, ...], dict[str, _Effect]]:
-    """The options, allow once first and reject last, and what each does.
-
-    A lasting choice is offered where Claude Code suggests one that can be named truly, and its effect is copied now,
-    so that what is applied later is what the label said.
-    """
-    options = [acp.PermissionOption(option_id="allow-once", name="Yes", kind="allow_once")]
-    effects = {"allow-once": _Effect("allow"), "reject": _Effect("deny")}
-    label = _lasting_label(ask.suggestions)
-    if label is not None:
-        options.append(acp.PermissionOption(option_id="allow-with-updates", name=label, kind="allow_always"))
-        effects["allow-with-updates"] = _Effect("allow", tuple(copy.deepcopy(ask.suggestions)), lasting=True)
-    options.append(acp.PermissionOption(option_id="reject", name="No", kind="reject_once"))
-    return tuple(options), effects
-
-
-def _lasting_label(suggestions: Any) -> str | None:
-    """One suggestion that can be said in a line: edits for this session, or rules that allow something."""
-    if not isinstance(suggestions, list) or len(suggestions) != 1 or not isinstance(suggestions[0], dict):
-        return None
-    update = suggestions[0]
-    if (
-        update.get("type") == "setMode"
-        and update.get("mode") == "acceptEdits"
-        and update.get("destination") == "session"
-    ):
-        return "Yes, allow all edits during this session"
-    if update.get("type") == "addRules" and update.get("behavior") == "allow":
-        rules = update.get("rules")
-        if isinstance(rules, list) and rules and all(isinstance(rule, dict) for rule in rules):
-            named = [str(rule.get("ruleContent") or rule.get("toolName") or "").removesuffix(":*") for rule in rules]
-            if all(named):
-                return f"Yes, and don't ask again for {' and '.join(named)} commands"
-    return None
+    def _session(self, name: str) -> _Session:
+        return self._sessions.setdefault(name, _Session())

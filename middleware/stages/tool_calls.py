@@ -115,9 +115,8 @@ class ToolCalls(Stage):
         tool_use = asked.tool_call_id if asked is not None else message.tool_use
         yield from self._surface(message.session, tool_use, message, asked)
         call = self._session(message.session).calls.get(tool_use or "")
-        if call is not None and asked is not None and asked.content is not None:
-            # A request's `toolCall` is an update: the client now has what the person decides about.
-            call.told["content"], call.pinned = list(asked.content), True
+        if call is not None and isinstance(message, PermissionRequest):
+            message = _filled(message, call)
         yield message
 
     @on(ToolGate)
@@ -276,3 +275,14 @@ class ToolCalls(Stage):
         """The call ends without a result."""
         self._session(name).end(call)
         yield from self._send(name, call_changes.failure(call, text))
+
+
+def _filled(message: PermissionRequest, call: Call) -> PermissionRequest:
+    """The request as the client will hold the call: its `toolCall` is an update of it.
+
+    What it shows stays when the rest of the input comes. Where it shows nothing, it is given what the call shows.
+    """
+    if message.call.content:
+        call.told["content"], call.pinned = list(message.call.content), True
+        return message
+    return attrs.evolve(message, call=attrs.evolve(message.call, content=list(call.told.get("content") or ())))

@@ -9,8 +9,7 @@ from .blocks import blocks_of, contents_of, is_text, text_in
 from .text import one_line, raw_text, text_content
 from .views import Given, ResultView, Tool, Use, UseView, text_of
 
-_USAGE = re.compile(r"\s*<usage>(?:(?!<usage>).)*</usage>\s*\Z", re.DOTALL)
-_AGENT_ID = re.compile(r"(?:\A|\n)agentId: \S+ \([^\n]*\)\s*\Z")
+_AGENT_ID = re.compile(r"agentId: \S+ \(.*\)")
 _HAND_BACK = re.compile(r"^\[Subagent hand-back\][^\n]*(?:\n|\Z)", re.MULTILINE)
 _TOOLS_USED = re.compile(r"\A\s*<tools-used-before-summary>[^<]*</tools-used-before-summary>\s*")
 _TURN_LIMIT = re.compile(r"\A\s*NOTE: this agent stopped at its \d+-turn limit before finishing\.[^\n]*\n*")
@@ -44,7 +43,12 @@ def _is_frame(block: object) -> bool:
 
 def report(text: str) -> str:
     """What a subagent reported, out of the text that the model is given."""
-    text = _AGENT_ID.sub("", _USAGE.sub("", text))
+    text = text.rstrip()
+    if text.endswith("</usage>") and "<usage>" in text:
+        text = text[: text.rindex("<usage>")].rstrip()
+    before, _, last = text.rpartition("\n")
+    if _AGENT_ID.fullmatch(last):
+        text = before
     frame = _HAND_BACK.search(text)
     if frame is not None:
         # The frame indents every line of the report by two blanks, so nothing in it can pose as the frame.

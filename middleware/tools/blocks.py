@@ -11,7 +11,7 @@ from typing import Any
 
 from middleware import acp
 
-from .text import fenced, fenced_json, legal, text_content
+from .text import REPEATED, characters, fenced, fenced_json, legal, one_line, text_content
 from .views import Contents, text_of
 
 Block = Mapping[str, Any]
@@ -61,7 +61,9 @@ def _contents(block: Any, fence: bool) -> Iterator[acp.ToolCallContent]:
     if show is None and isinstance(kind, str) and kind.endswith("_error"):
         show = _error
     made = show(block) if show is not None else None
-    if made is None:
+    if made is None and characters(block, REPEATED) > REPEATED:
+        yield text_content(f"[content of the type {one_line(str(kind))}: too large to be shown]")
+    elif made is None:
         yield text_content(fenced_json(block))
     elif isinstance(made, str):
         if made:

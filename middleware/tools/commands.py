@@ -30,7 +30,8 @@ def _command_result(use: Use, given: Given) -> ResultView:
     """Standard output and error beside each other, in a console block, or for the client's terminal."""
     images = tuple(block for block in blocks_of(given.content) if is_image(block))
     text = "" if images else _output(given)
-    printed = Printed(text=text, exit_code=_exit_code(given), running=_runs_on(use, given))
+    running = _runs_on(use, given)
+    printed = Printed(text=text, exit_code=None if running else _exit_code(given), running=running)
     status: acp.ToolCallStatus = "failed" if given.is_error else "completed"
     if images:
         content = contents_of(list(images))
@@ -76,7 +77,7 @@ def _exit_code(given: Given) -> int | None:
     if given.is_error:
         found = _EXIT_CODE.match(text_in(given.content))
         return int(found.group(1)) if found else None
-    return None if _background(tool) or text_of(tool, "returnCodeInterpretation") else 0
+    return None if text_of(tool, "returnCodeInterpretation") else 0
 
 
 # ------------------------------------------------------------------------------------------------- in the background

@@ -29,6 +29,8 @@ _BLANKS = re.compile(r"\s+")
 
 def legal(text: str) -> str:
     """The text without lone surrogates."""
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -38,7 +40,8 @@ def legal(text: str) -> str:
 
 def shown(text: str) -> str:
     """The text as it may be displayed: legal, with ordinary line ends."""
-    return _SEPARATORS.sub("\n", legal(text))
+    text = legal(text)
+    return _SEPARATORS.sub("\n", text) if "\u2028" in text or "\u2029" in text else text
 
 
 def one_line(text: str) -> str:
@@ -100,7 +103,7 @@ def _strings(value: Any) -> Iterator[str]:
 def fenced(text: str, language: str = "") -> str:
     """A Markdown code block whose fence is longer than any run of backticks in the text."""
     text = shown(text).rstrip()
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0) if "`" in text else 0
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
