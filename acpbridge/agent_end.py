@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from loguru import logger
 
@@ -29,15 +30,18 @@ from middleware.messages import (
     Request,
     RequestFailed,
     Response,
+    StopTask,
 )
 from middleware.profile import ClientProfile
 
+from .claude.calls import CALLS
 from .claude.loop import SdkLoop
 from .claude.watch import Watcher
 from .sessions.failures import RequestRefused, failure_of
 
 if TYPE_CHECKING:
     from .claude.session import ClaudeSession
+    from .sessions.opened import OpenSession
 
 
 class AgentEnd:
@@ -54,6 +58,8 @@ class AgentEnd:
         self.feed = feed
         self.has_room = has_room
         self.sessions: dict[str, ClaudeSession] = {}
+        self.open: dict[str, OpenSession] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.watcher = Watcher()
         self.closed = threading.Event()
         self._closing = False
@@ -87,12 +93,18 @@ class AgentEnd:
                     )
                 else:
                     session.prompt(message)
+                    if message.session in self.open:
+                        self.open[message.session].prompted(message)
             case Interrupt() if message.session in self.sessions:
                 self.sessions[message.session].interrupt(message)
             case Answer() if message.session in self.sessions:
                 self.sessions[message.session].answer(message)
             case Request():
                 self.loop.spawn(self._serve(message), f"{message.method} {message.request}")
+            case StopTask() if message.session in self.sessions:
+                self.sessions[message.session].stop_task(message)
+            case AgentCall() if message.name in CALLS and message.session in self.sessions:
+                self.loop.spawn(self._call(message), f"{message.name} {message.call}")
             case AgentCall():
                 failure = Failure.method_not_found(message.name)
                 self.feed(AgentReply(session=message.session, call=message.call, failure=failure))
@@ -104,6 +116,17 @@ class AgentEnd:
                 self.profile = message.profile
             case _:
                 logger.debug("the agent end has no use for {}", type(message).__name__)
+
+    async def _call(self, call: AgentCall) -> None:
+        """Whoever calls has a bound of its own; an answer that comes behind it is nobody's."""
+        try:
+            result = await self.sessions[call.session].call(call)
+        except Exception as error:
+            logger.debug("session {}: {} failed: {}", call.session, call.name, error)
+            failure = Failure.internal(data={"details": str(error)})
+            self.feed(AgentReply(session=call.session, call=call.call, failure=failure))
+        else:
+            self.feed(AgentReply(session=call.session, call=call.call, result=result))
 
     async def _serve(self, request: Request) -> None:
         from .sessions import METHODS
@@ -119,6 +142,13 @@ class AgentEnd:
             self.feed(RequestFailed(request=request.request, failure=failure_of(error, request.method)))
         else:
             self.feed(Response(request=request.request, result=result))
+            opened = self.open.get(getattr(result, "session_id", None) or request.session or "")
+            if opened is not None:
+                opened.answered()
+
+    def opening(self, name: str) -> asyncio.Lock:
+        """Held while a session is opened, taken up or deleted, so that it has one Claude Code at a time."""
+        return self._locks.setdefault(name, asyncio.Lock())
 
     async def _close_all(self) -> None:
         try:
@@ -132,6 +162,7 @@ class AgentEnd:
         from middleware.messages import SessionClosed
 
         session = self.sessions.pop(name, None)
+        self.open.pop(name, None)
         if session is None:
             return
         try:

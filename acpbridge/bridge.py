@@ -10,7 +10,8 @@ running.
 
 from __future__ import annotations
 
-import threading
+import queue
+from collections.abc import Callable
 from typing import BinaryIO
 
 from loguru import logger
@@ -42,7 +43,7 @@ class Bridge:
 
     def __init__(self, stdin: BinaryIO, stdout: int, answered: bytes | None = None) -> None:
         self._in_flight = InFlight()
-        self._ending = threading.Event()
+        self._ending: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._loop = SdkLoop()
         self._agent = AgentEnd(self._loop, feed=self._feed, has_room=lambda: self._in_flight.has_room)
         self._runner = ThreadRunner(
@@ -69,12 +70,13 @@ class Bridge:
         self._writer.start()
         self._reader.start()
         self._agent.start()
-        self._ending.wait()
+        self._ending.get()
         return self._close()
 
     def end(self) -> None:
         """Begin the end; from any thread, or a signal's handler. A second call does nothing new."""
-        self._ending.set()
+        # Not an Event: a handler that interrupts its `wait` at the wrong moment would wait for itself.
+        self._ending.put(None)
 
     def _close(self) -> int:
         self._in_flight.release()
@@ -82,12 +84,16 @@ class Bridge:
         if not self._agent.closed.wait(AGENT_CLOSES_WITHIN):
             logger.error("Claude Code was not closed within {} s", AGENT_CLOSES_WITHIN)
         self._loop.stop()
+        sound = self._succeeds(self._runner.close)
+        # What the stages said is still written when one of them had failed.
+        return 0 if self._succeeds(lambda: self._writer.close(FLUSHED_WITHIN)) and sound else 1
+
+    def _succeeds(self, close: Callable[[], bool | None]) -> bool:
         try:
-            self._runner.close()
+            return close() is not False
         except Exception as error:
             logger.opt(exception=error).error("a thread had failed before the end")
-            return 1
-        return 0 if self._writer.close(FLUSHED_WITHIN) else 1
+            return False
 
     def _feed(self, *messages: Message) -> None:
         self._runner.feed(*messages)

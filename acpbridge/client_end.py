@@ -8,7 +8,7 @@ nowhere else. JSON-RPC itself is `jsonrpc`'s business, what is legal is the `Val
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
@@ -22,11 +22,16 @@ from middleware.messages import (
     Cancel,
     CancelRequest,
     Closing,
+    Elicitation,
+    ElicitationCompleted,
+    ElicitationReply,
     Initialized,
     Message,
     PermissionReply,
     PermissionRequest,
     Prompt,
+    Question,
+    Replayed,
     Request,
     RequestFailed,
     Response,
@@ -38,6 +43,7 @@ from middleware.messages import (
     TurnEnded,
     Update,
     Usage,
+    UserMessage,
 )
 from middleware.profile import ClientProfile
 from middleware.stage import Context, Outcome, Stage, on
@@ -106,7 +112,7 @@ class ClientEnd(Stage):
     @on(LineTooLong)
     def _too_long(self, message: LineTooLong, context: Context) -> Outcome:
         error = Failure.invalid_request(f"a message may have at most {message.limit} bytes")
-        return Written(data=jsonrpc.refusal(_rpc_error(error)))
+        return Written(data=jsonrpc.refusal(error))
 
     @on(Closing)
     def _closing(self, message: Closing, context: Context) -> Outcome:
@@ -121,12 +127,17 @@ class ClientEnd(Stage):
         except acp.InvalidAcp as error:
             problems = [{"path": problem.path, "problem": problem.what} for problem in error.problems]
             return (self._fail(request.id, Failure.invalid_params(str(error), problems)),)
+        except Exception as error:
+            # The runner answers for a stage that fails on a request, but a line is none yet.
+            logger.opt(exception=error).error("a request for {} could not be taken", _short(request.method))
+            return (self._fail(request.id, Failure.internal("the agent failed; its log says more")),)
 
     def _served(self, request: jsonrpc.Request) -> Message:
-        method = acp.METHODS.get((request.method, "request"))
+        name, given = wire.current(request.method, request.params)
+        method = acp.METHODS.get((name, "request"))
         if method is None or method.side == "client":
             return self._fail(request.id, Failure.method_not_found(request.method))
-        params = acp.structure(wire.lenient_params(request.method, request.params), method.params)
+        params = acp.structure(wire.lenient_params(name, given), method.params)
         if isinstance(params, acp.PromptRequest):
             return Prompt(
                 session=params.session_id,
@@ -136,7 +147,7 @@ class ClientEnd(Stage):
                 meta=params.meta,
             )
         session = getattr(params, "session_id", None)
-        return Request(request=request.id, method=request.method, params=params, session=session)
+        return Request(request=request.id, method=name, params=params, session=session)
 
     def _initialize(self, request: jsonrpc.Request) -> tuple[Message, ...]:
         """Answered here, so that it waits for nothing (the SDK above all)."""
@@ -163,13 +174,15 @@ class ClientEnd(Stage):
                 return Cancel(session=params.session_id)
             if isinstance(params, acp.CancelRequestNotification) and params.request_id is not None:
                 return CancelRequest(request=params.request_id)
-        logger.debug("the notification {} is ignored", notification.method[:80])
+        logger.debug("the notification {} is ignored", _short(notification.method))
         return None
 
     def _reply(self, call: int, result: Any) -> Outcome:
         ask = self._calls.pop(call, None)
         if ask is None:
             return None
+        if isinstance(ask, Elicitation):
+            return wire.elicitation_reply(ask, result)
         try:
             reply = acp.structure(result, acp.RequestPermissionResponse)
         except acp.InvalidAcp as error:
@@ -180,18 +193,19 @@ class ClientEnd(Stage):
             session=ask.session, ask=ask.ask, option=chosen.option_id if chosen is not None else None, meta=reply.meta
         )
 
-    def _no_reply(self, call: int, error: jsonrpc.RpcError) -> Outcome:
+    def _no_reply(self, call: int, error: Failure) -> Outcome:
         ask = self._calls.pop(call, None)
         if ask is None:
             return None
-        return PermissionReply(session=ask.session, ask=ask.ask, failure=Failure(error.code, error.message, error.data))
+        if isinstance(ask, Elicitation):
+            return ElicitationReply(session=ask.session, ask=ask.ask, failure=error)
+        return PermissionReply(session=ask.session, ask=ask.ask, failure=error)
 
     # ------------------------------------------------------------------------------------------ to the client
 
     @on(Response)
     def _response(self, message: Response, context: Context) -> Outcome:
-        result = acp.unstructure(message.result) if message.result is not None else None
-        return Written(data=self._peer.respond(message.request, result))
+        return self._respond(message.request, lambda: acp.unstructure(message.result))
 
     @on(RequestFailed)
     def _failed(self, message: RequestFailed, context: Context) -> Outcome:
@@ -201,10 +215,16 @@ class ClientEnd(Stage):
     def _turn_ended(self, message: TurnEnded, context: Context) -> Outcome:
         if message.failure is not None:
             return self._fail(message.request, message.failure)
-        return Written(data=self._peer.respond(message.request, acp.unstructure(wire.prompt_response(message))))
+        return self._respond(message.request, lambda: acp.unstructure(wire.prompt_response(message)))
 
-    @on(Text, Usage, ToolCall, ToolCallUpdate, Update)
-    def _update(self, message: Text | Usage | ToolCall | ToolCallUpdate | Update, context: Context) -> Outcome:
+    @on(Replayed)
+    def _replayed(self, message: Replayed, context: Context) -> Outcome:
+        return self._update(message.message, context)
+
+    @on(Text, Usage, ToolCall, ToolCallUpdate, Update, UserMessage)
+    def _update(
+        self, message: Text | Usage | ToolCall | ToolCallUpdate | Update | UserMessage, context: Context
+    ) -> Outcome:
         return Written(data=self._peer.notify("session/update", wire.session_update(message)))
 
     @on(PermissionRequest)
@@ -214,6 +234,21 @@ class ClientEnd(Stage):
         call, line = self._peer.call("session/request_permission", acp.unstructure(wire.permission_request(message)))
         self._calls[call] = message
         return Written(data=line)
+
+    @on(Elicitation)
+    def _elicitation(self, message: Elicitation, context: Context) -> Outcome:
+        if self._peer.closed:
+            return ElicitationReply(session=message.session, ask=message.ask)
+        if isinstance(message, Question) and message.options:
+            call, line = self._peer.call("session/request_permission", acp.unstructure(wire.choice(message)))
+        else:
+            call, line = self._peer.call("elicitation/create", wire.elicitation(message))
+        self._calls[call] = message
+        return Written(data=line)
+
+    @on(ElicitationCompleted)
+    def _elicitation_completed(self, message: ElicitationCompleted, context: Context) -> Outcome:
+        return Written(data=self._peer.notify("elicitation/complete", {"elicitationId": message.elicitation}))
 
     @on(AskWithdrawn)
     def _withdrawn(self, message: AskWithdrawn, context: Context) -> Outcome:
@@ -239,9 +274,29 @@ class ClientEnd(Stage):
         """What the stages told each other ends here."""
         return None
 
+    def close(self, context: Context) -> Iterable[Message]:
+        """Whoever is still owed an answer gets one: what was being worked on when the agent ended."""
+        failure = Failure.internal("The agent is closing.")
+        return [self._fail(request, failure) for request in tuple(self._peer.requests)]
+
+    def _respond(self, request: int | str, result: Callable[[], Any]) -> Message:
+        try:
+            return Written(data=self._peer.respond(request, result()))
+        except jsonrpc.ProtocolError:
+            raise
+        except Exception as error:
+            # Whatever the result is made of, its request must not stay without an answer.
+            logger.opt(exception=error).error("the result of request {} cannot be written", _short(request))
+            return self._fail(request, Failure.internal("the agent failed; its log says more"))
+
     def _fail(self, request: int | str, failure: Failure) -> Message:
-        return Written(data=self._peer.fail(request, _rpc_error(failure)))
+        try:
+            return Written(data=self._peer.fail(request, failure))
+        except (TypeError, ValueError) as error:
+            logger.opt(exception=error).error("the data of the error of request {} cannot be written", _short(request))
+            return Written(data=self._peer.fail(request, attrs.evolve(failure, data=None)))
 
 
-def _rpc_error(failure: Failure) -> jsonrpc.RpcError:
-    return jsonrpc.RpcError(code=failure.code, message=failure.message, data=failure.data)
+def _short(text: int | str) -> str:
+    """What a client chose, as it may stand in a log line."""
+    return ascii(str(text)[:80])

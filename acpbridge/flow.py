@@ -1,12 +1,18 @@
 """The order of the stages: start reading here.
 
-    client = ClientEnd = Validation = ToolCalls = StreamedText = CancelDrop
-                                        = Permissions = ContextWindow = Subagents = Turns = Claude Code
+    client = ClientEnd = Validation = Notices = AvailableCommands = Compactions = Subagents = BackgroundTasks
+           = ToolCalls = StreamedText = CancelDrop = Permissions = Questions = ContextWindow = Turns = McpServers
+           = McpCommands = Claude Code
 
-Read from the right, what Claude Code's event meets: which prompt does it belong to, does it end one (Turns); whose
-output is it (Subagents); what does it say of tokens (ContextWindow); how is an ask worded (Permissions); may it still
-be shown (CancelDrop); was it streamed already (StreamedText); as which tool call, announced first, closed once
-(ToolCalls); is it legal ACP (Validation); and how is it written (ClientEnd). What the client says goes the other way.
+Read from the right, what Claude Code's event meets: is it of a prompt that never went there (McpCommands); what of the
+client's MCP servers does it tell (McpServers); which prompt does it belong to, does it end one (Turns); what does it
+say of tokens (ContextWindow); how is a question worded (Questions), and an ask (Permissions); may it still be shown
+(CancelDrop); was it streamed already (StreamedText); as which tool call, announced first, closed once (ToolCalls);
+what came of a call that it outlived (BackgroundTasks); whose session is it (Subagents); is it legal ACP (Validation); and how is it written (ClientEnd). What the client says
+goes the other way.
+
+For Claude Code a subagent's work is its session's work: one cancel, one wire. Only the client may see a session of its
+own, so `Subagents` stands on the client's side of the stages that decide about work.
 """
 
 from __future__ import annotations
@@ -14,6 +20,9 @@ from __future__ import annotations
 from middleware import Pipeline, stages
 
 from .client_end import ClientEnd
+
+_PAST = (stages.Validation, stages.Compactions, stages.ToolCalls, stages.Plans, stages.Subagents)
+"""The stages that what is past goes through: the others are about what happens now."""
 
 
 def pipeline(*, answered: bytes | None = None, strict: bool = False) -> Pipeline:
@@ -27,13 +36,25 @@ def pipeline(*, answered: bytes | None = None, strict: bool = False) -> Pipeline
         [
             ClientEnd(answered=answered),
             stages.Validation(strict=strict),
+            stages.Notices(),
+            stages.AvailableCommands(),
+            stages.Compactions(),
+            stages.Subagents(),
+            stages.BackgroundTasks(),
             stages.ToolCalls(),
             stages.StreamedText(),
             # The tap delivers frames and asks of a session in the order in which Claude Code wrote them.
             stages.CancelDrop(one_order=True),
             stages.Permissions(),
+            stages.Questions(),
             stages.ContextWindow(),
-            stages.Subagents(),
             stages.Turns(),
+            stages.McpServers(),
+            stages.McpCommands(),
         ]
     )
+
+
+def past() -> Pipeline:
+    """The stages of a session's past, for `sessions.replay`: those of the live pipeline, in its order."""
+    return Pipeline([stage for stage in pipeline().stages if isinstance(stage, _PAST)])

@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from acpbridge import __version__
 
 PROTOCOL_VERSION = 1
+
+_DIGITS = 5
+"""Digits of a version (it is at most 65535). Python refuses to read a number of thousands of them."""
+
+_BRACKETS = 128
+"""A line with more opening brackets may be nested deeper than is accepted: `jsonrpc` decides about it."""
 
 
 def result() -> dict[str, Any]:
@@ -23,7 +29,16 @@ def result() -> dict[str, Any]:
         "agentCapabilities": {
             "promptCapabilities": {"image": True, "embeddedContext": True},
             "mcpCapabilities": {"http": True, "sse": True},
-            "sessionCapabilities": {"close": {}, "additionalDirectories": {}},
+            "loadSession": True,
+            "sessionCapabilities": {
+                "additionalDirectories": {},
+                "close": {},
+                "delete": {},
+                "fork": {},
+                "list": {},
+                "resume": {},
+                "systemPrompt": {"mode": {"override": {}}},
+            },
             "_meta": {"claudeCode": {"promptQueueing": True}},
         },
         "agentInfo": {"name": "acpbridge", "title": "Claude Code", "version": __version__},
@@ -34,26 +49,36 @@ def result() -> dict[str, Any]:
 def version_asked(params: Any) -> Any:
     """The protocol version that a client asks for; some send it as a text (examples/clients 13)."""
     asked = params.get("protocolVersion") if isinstance(params, dict) else None
-    return int(asked) if isinstance(asked, str) and asked.strip().isdecimal() else asked
+    digits = asked.strip() if isinstance(asked, str) else ""
+    return int(digits) if digits.isdecimal() and len(digits) <= _DIGITS else asked
 
 
 def early_answer(stdin: BinaryIO) -> tuple[bytes, bytes] | None:
     """The first line of the client and its answer, when the line is there, whole, and a plain `initialize`.
 
-    Blocks until the client has written something. Consumes nothing: the line is read again by whoever reads stdin.
+    Blocks until the client has written something. Consumes nothing: the line is read again by whoever reads stdin. It
+    must only take what `jsonrpc` takes too, or the line would be answered twice.
     """
-    waiting: bytes = stdin.peek(1 << 16)  # type: ignore[attr-defined]
+    try:
+        waiting: bytes = stdin.peek(1 << 16)  # type: ignore[attr-defined]
+    except OSError:
+        return None  # whoever reads stdin next says what is wrong with it
     line, newline, _ = waiting.partition(b"\n")
-    if not newline:
+    if not newline or line.count(b"[") + line.count(b"{") > _BRACKETS:
         return None
     try:
-        request = json.loads(line)
-    except (ValueError, RecursionError):
+        # A plain `initialize` has no floats, so that NaN and numbers out of range need no closer look here.
+        request = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_refuse)
+    except ValueError:
         return None
     if not _is_plain(request):
         return None
     response = {"jsonrpc": "2.0", "id": request["id"], "result": result()}
     return line.removesuffix(b"\r"), json.dumps(response, separators=(",", ":")).encode() + b"\n"
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError("no plain initialize has such a number")
 
 
 def _is_plain(request: Any) -> bool:

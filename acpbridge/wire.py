@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from middleware import acp
-from middleware.errors import Failure
+from middleware.errors import UNSUPPORTED_PROTOCOL_VERSION, Failure
 from middleware.messages import (
+    Elicitation,
+    ElicitationReply,
     PermissionRequest,
+    Question,
     Text,
     Thought,
     TokenCount,
@@ -19,23 +22,23 @@ from middleware.messages import (
     TurnEnded,
     Update,
     Usage,
+    UserMessage,
 )
 
 from .handshake import PROTOCOL_VERSION, version_asked
 
-UNSUPPORTED_PROTOCOL_VERSION = -32022
-
 
 def unsupported_version(requested: int) -> Failure:
-    return Failure(
-        UNSUPPORTED_PROTOCOL_VERSION,
-        f"Unsupported protocol version: {requested}",
-        {"requested": requested, "supported": [PROTOCOL_VERSION]},
+    return Failure.of(
+        UNSUPPORTED_PROTOCOL_VERSION, str(requested), {"requested": requested, "supported": [PROTOCOL_VERSION]}
     )
 
 
 def lenient_params(method: str, params: Any) -> Any:
-    """What real clients send in place of what ACP says (examples/clients 13): a version as a text, a prompt too."""
+    """What real clients send in place of what ACP says (examples/clients 13): a version as a text, a prompt too; no
+    params where all are optional, as JSON-RPC allows it."""
+    if params is None:
+        return {}
     if not isinstance(params, dict):
         return params
     if method == "initialize":
@@ -43,6 +46,14 @@ def lenient_params(method: str, params: Any) -> Any:
     if method == "session/prompt" and isinstance(params.get("prompt"), str):
         return {**params, "prompt": [{"type": "text", "text": params["prompt"]}]}
     return params
+
+
+def current(method: str, params: Any) -> tuple[str, Any]:
+    """A request of older clients as this version has it: the model is a config option now (examples/clients 7)."""
+    if method == "session/set_model" and isinstance(params, dict):
+        kept = {name: value for name, value in params.items() if name != "modelId"}
+        return "session/set_config_option", {**kept, "configId": "model", "value": params.get("modelId")}
+    return method, params
 
 
 def prompt_response(message: TurnEnded) -> acp.PromptResponse:
@@ -74,12 +85,12 @@ def _token_count(count: TokenCount) -> dict[str, int]:
     }
 
 
-def session_update(message: Text | Usage | ToolCall | ToolCallUpdate | Update) -> dict[str, Any]:
+def session_update(message: Text | Usage | ToolCall | ToolCallUpdate | Update | UserMessage) -> dict[str, Any]:
     """The params of `session/update`, as JSON values."""
     return {"sessionId": message.session, "update": acp.unstructure(_update(message), acp.SessionUpdate)}
 
 
-def _update(message: Text | Usage | ToolCall | ToolCallUpdate | Update) -> acp.SessionUpdate:
+def _update(message: Text | Usage | ToolCall | ToolCallUpdate | Update | UserMessage) -> acp.SessionUpdate:
     match message:
         case Text():
             chunk = acp.AgentThoughtChunk if isinstance(message, Thought) else acp.AgentMessageChunk
@@ -88,6 +99,8 @@ def _update(message: Text | Usage | ToolCall | ToolCallUpdate | Update) -> acp.S
                 message_id=message.message,
                 meta={"claudeCode": {"parentToolUseId": message.parent}} if message.parent is not None else None,
             )
+        case UserMessage():
+            return acp.UserMessageChunk(content=message.content, message_id=message.message)
         case Usage():
             return _usage_update(message)
         case ToolCall():
@@ -119,3 +132,44 @@ def permission_request(message: PermissionRequest) -> acp.RequestPermissionReque
         options=list(message.options),
         meta=dict(message.meta) if message.meta is not None else None,
     )
+
+
+def choice(message: Question) -> acp.RequestPermissionRequest:
+    """A question for a client that has no forms: one option a choice."""
+    call = message.call or acp.ToolCallUpdate(tool_call_id=message.tool_use or message.ask, title=message.message)
+    return acp.RequestPermissionRequest(session_id=message.session, tool_call=call, options=list(message.options))
+
+
+def elicitation(message: Elicitation) -> dict[str, Any]:
+    """The params of `elicitation/create`, as JSON values. A schema goes out as it came."""
+    params: dict[str, Any] = {"mode": message.mode, "sessionId": message.session, "message": message.message}
+    if message.tool_use is not None:
+        params["toolCallId"] = message.tool_use
+    if message.mode == "url":
+        params |= {"url": message.url, "elicitationId": message.elicitation}
+    else:
+        params["requestedSchema"] = dict(message.schema)
+    return params
+
+
+def elicitation_reply(ask: Elicitation, result: Any) -> ElicitationReply:
+    """What the client's result says; one that is no legal answer is a failure."""
+    kind = acp.RequestPermissionResponse if _is_choice(ask) else acp.CreateElicitationResponse
+    try:
+        reply: Any = acp.structure(result, kind)
+    except acp.InvalidAcp as error:
+        failure = Failure.invalid_params(f"the answer to a question: {error}")
+        return ElicitationReply(session=ask.session, ask=ask.ask, failure=failure)
+    match reply:
+        case acp.RequestPermissionResponse(outcome=acp.SelectedPermissionOutcome() as chosen):
+            return ElicitationReply(session=ask.session, ask=ask.ask, action="accept", option=chosen.option_id)
+        case acp.ElicitationAcceptAction():
+            content = dict(reply.content) if reply.content is not None else None
+            return ElicitationReply(session=ask.session, ask=ask.ask, action="accept", content=content)
+        case acp.ElicitationDeclineAction():
+            return ElicitationReply(session=ask.session, ask=ask.ask, action="decline")
+    return ElicitationReply(session=ask.session, ask=ask.ask)
+
+
+def _is_choice(ask: Elicitation) -> bool:
+    return isinstance(ask, Question) and bool(ask.options)

@@ -13,7 +13,11 @@ from middleware.messages import Request
 
 from .authentication import authenticate
 from .closing import close
+from .deleting import delete
+from .listing import list_sessions
 from .new import new
+from .setting import set_config_option, set_mode
+from .taking_up import fork, load, resume
 
 if TYPE_CHECKING:
     from acpbridge.agent_end import AgentEnd
@@ -21,5 +25,12 @@ if TYPE_CHECKING:
 METHODS: Mapping[str, Callable[[AgentEnd, Request], Awaitable[Any]]] = {
     "authenticate": authenticate,
     "session/close": close,
+    "session/delete": delete,
+    "session/fork": fork,
+    "session/list": list_sessions,
+    "session/load": load,
     "session/new": new,
+    "session/resume": resume,
+    "session/set_config_option": set_config_option,
+    "session/set_mode": set_mode,
 }

@@ -9,7 +9,17 @@ from collections.abc import Iterator
 
 import attrs
 
-from middleware.messages import Message, MessageStarted, MessageUsage, Result, SessionClosed, TokenCount, Usage
+from middleware.messages import (
+    Compaction,
+    Message,
+    MessageStarted,
+    MessageUsage,
+    Result,
+    SessionClosed,
+    TokenCount,
+    Usage,
+    WindowSize,
+)
 from middleware.stage import Context, Outcome, Stage, on
 
 DEFAULT_SIZE = 200_000
@@ -69,6 +79,18 @@ class ContextWindow(Stage):
                 model=state.model,
                 origin=message.origin,
             )
+
+    @on(Compaction)
+    def _compaction(self, message: Compaction, context: Context) -> Iterator[Message]:
+        """What is left is the summary (reference 10.12)."""
+        yield message
+        if message.state == "completed" and message.tokens is not None:
+            yield from self._learn(message.session, TokenCount(input=message.tokens), None)
+
+    @on(WindowSize)
+    def _size(self, message: WindowSize, context: Context) -> None:
+        """Claude Code says it before the first result does."""
+        self._sessions.setdefault(message.session, _Session()).size = message.size
 
     @on(SessionClosed)
     def _closed(self, message: SessionClosed, context: Context) -> Outcome:

@@ -1,0 +1,297 @@
+"""What is set in one session, and changing it: mode, model, effort, fast mode, ultracode, agent (reference 06).
+
+Claude Code is asked and told; what it then is, is read from its own answers and frames, so that the client hears of
+every change however it came about (a command, a plan that was approved, a policy). One change at a time. Runs on the
+SDK loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from middleware import acp
+from middleware.errors import Failure
+from middleware.messages import Message, Notice, SessionModes, Update
+
+from . import config_options, models, modes
+from .config_options import Chosen
+from .failures import RequestRefused
+
+Ask = Callable[..., Awaitable[Any]]
+Feed = Callable[..., None]
+
+NO_AUTO = "The selected model does not support Auto mode; using Accept edits instead."
+
+
+@attrs.define(eq=False)
+class Choices:
+    """The choices of one session.
+
+    Args:
+        session: the ACP session id.
+        ask: makes a control request.
+        feed: puts messages into the pipeline.
+        booleans: the client takes options that are on or off.
+        bypass: permissions may be left out altogether.
+        changed: called with the name of each option that the client chose, and its value.
+    """
+
+    session: str
+    ask: Ask
+    feed: Feed
+    booleans: bool
+    bypass: bool
+    changed: Callable[[str, str], None] = lambda name, value: None
+    chosen: Chosen = attrs.field(factory=Chosen, init=False)
+    explicit: dict[str, str] = attrs.field(factory=dict, init=False)
+    settings: Mapping[str, Any] = attrs.field(factory=dict, init=False)
+    problems: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)  # with settings files
+    _turn: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
+    _open: bool = attrs.field(default=False, init=False)
+    _quiet: bool = attrs.field(default=False, init=False)  # it is not for the client yet
+
+    # ------------------------------------------------------------------------------------------ what is
+
+    async def learn(self, info: Mapping[str, Any]) -> None:
+        """Take in what a Claude Code that was just started says of itself. Raises what `ask` raises."""
+        current = modes.normalized(info.get("current_permission_mode")) or modes.DEFAULT
+        answer = await self.ask("get_settings")
+        self.chosen = self._settled(
+            attrs.evolve(
+                self.chosen, mode=current, rows=tuple(models.rows_of(info)), agents=config_options.custom_agents(info)
+            ),
+            answer,
+        )
+        self._open = True
+        self.feed(SessionModes(session=self.session, available=self.chosen.modes, current=self.chosen.mode))
+
+    async def learn_again(self, wishes: Mapping[str, str]) -> None:
+        """The same of a Claude Code that was started anew; the client is told what is not as before."""
+        before = self.chosen
+        await self.take_up(wishes)
+        after, self.chosen = self.chosen, before
+        self._change(after)
+
+    async def refresh(self) -> None:
+        """Look what became of the settings, and tell the client what is another one. Raises what `ask` raises."""
+        async with self._turn:
+            self._change(self._settled(self.chosen, await self.ask("get_settings")))
+
+    @property
+    def mode_state(self) -> acp.SessionModeState:
+        return modes.mode_state(self.chosen.mode, self.chosen.modes)
+
+    @property
+    def options(self) -> list[acp.SessionConfigOption]:
+        return config_options.options(self.chosen, booleans=self.booleans)
+
+    def observe(self, frame: Mapping[str, Any]) -> Iterable[Message]:
+        """What a frame says of the choices: the messages for it."""
+        if not self._open or frame.get("type") != "system" or frame.get("subtype") not in ("init", "status"):
+            return ()
+        chosen = self.chosen
+        mode = modes.normalized(frame.get("permissionMode"))
+        if mode is not None:
+            chosen = attrs.evolve(chosen, mode=mode)
+        if frame.get("subtype") == "init":
+            chosen = self._fast(self._answering(chosen, frame.get("model")), frame)
+        return self._news(chosen)
+
+    def _settled(self, chosen: Chosen, answer: Any) -> Chosen:
+        """With what `get_settings` answered."""
+        answer = answer if isinstance(answer, dict) else {}
+        effective, applied = _object(answer, "effective"), _object(answer, "applied")
+        self.settings = effective
+        errors = answer.get("errors")
+        self.problems = [error for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
+        chosen = self._answering(chosen, applied.get("model"))
+        effort, agent = effective.get("effortLevel"), effective.get("agent")
+        return attrs.evolve(
+            chosen,
+            modes=modes.available(bypass=self.bypass, settings=effective, model=chosen.row),
+            effort=effort if isinstance(effort, str) else None,
+            fast=effective.get("fastMode") is True,
+            ultracode=applied.get("ultracodeRequested", applied.get("ultracode")) is True,
+            ultracode_offered=applied.get("ultracodeAvailable") is True,
+            agent=agent if isinstance(agent, str) else None,
+        )
+
+    def _answering(self, chosen: Chosen, model: Any) -> Chosen:
+        """With the model that answers, as one of those on offer."""
+        if not isinstance(model, str) or not model:
+            return chosen
+        row = chosen.row
+        if row is not None and model in (row.get("resolvedModel"), row["value"]):
+            return chosen
+        found = models.row_answering(chosen.rows, model)
+        default = models.row_of(chosen.rows, "default")
+        if not self._open and default is not None and default.get("resolvedModel") == model:
+            found = default  # nothing was chosen: it is the default, and not what the default is today
+        return attrs.evolve(chosen, model=found["value"] if found is not None else model)
+
+    def _fast(self, chosen: Chosen, frame: Mapping[str, Any]) -> Chosen:
+        reason = frame.get("fast_mode_disabled_reason")
+        return attrs.evolve(chosen, fast_reason=reason if isinstance(reason, str) else None)
+
+    # ------------------------------------------------------------------------------------------ telling
+
+    def _change(self, chosen: Chosen) -> None:
+        self.feed(*self._news(chosen))
+
+    def _news(self, chosen: Chosen) -> list[Message]:
+        """The messages for what is another choice now."""
+        before, self.chosen = self.chosen, chosen
+        news: list[Message] = []
+        if self._quiet:
+            return [SessionModes(session=self.session, available=chosen.modes, current=chosen.mode)]
+        if (before.mode, before.modes) != (chosen.mode, chosen.modes):
+            news.append(SessionModes(session=self.session, available=chosen.modes, current=chosen.mode))
+        if before.mode != chosen.mode:
+            update = acp.CurrentModeUpdate(current_mode_id=chosen.mode)
+            news.append(Update(session=self.session, update=update))
+        listed = self.options
+        if config_options.options(before, booleans=self.booleans) != listed:
+            news.append(Update(session=self.session, update=acp.ConfigOptionUpdate(config_options=listed)))
+        return news
+
+    # ------------------------------------------------------------------------------------------ setting
+
+    async def set_mode(self, wish: str) -> None:
+        """Change the mode.
+
+        Raises:
+            RequestRefused: -32602, there is no such mode, or not in this session.
+        """
+        mode = modes.normalized(wish)
+        if mode is None:
+            raise RequestRefused(Failure.invalid_params(f"Invalid Mode: {wish}"))
+        async with self._turn:
+            await self._set_mode(mode, wish)
+            self._chose("mode", mode)
+
+    async def set_option(self, name: str, value: str | bool) -> None:
+        """Change an option.
+
+        Raises:
+            RequestRefused: -32602, there is no such option, or not with this value.
+        """
+        async with self._turn:
+            option = next((option for option in self.options if option.id == name), None)
+            if option is None:
+                raise RequestRefused(Failure.invalid_params(f"Unknown config option: {name}"))
+            await self._set(name, _checked(option, value, self.chosen.rows))
+            self._chose(name, value if isinstance(value, str) else ("on" if value else "off"))
+
+    def _chose(self, name: str, value: str) -> None:
+        self.explicit[name] = value
+        self.changed(name, value)
+
+    async def take_up(self, wishes: Mapping[str, str]) -> None:
+        """Set what was chosen before, as far as it is still to be had; the client is told of none of the steps.
+
+        Args:
+            wishes: values by option.
+        """
+        self._quiet = True
+        try:
+            await self._take_up(wishes)
+        finally:
+            self._quiet = False
+
+    async def _take_up(self, wishes: Mapping[str, str]) -> None:
+        for name in ("model", "mode", "ultracode", "fast", "effort", "agent"):
+            wish = wishes.get(name)
+            option = next((option for option in self.options if option.id == name), None)
+            if wish is None or option is None:
+                continue
+            value: str | bool = wish == "on" if isinstance(option, acp.SessionConfigBoolean) else wish
+            try:
+                await self._set(name, _checked(option, value, self.chosen.rows))
+            except RequestRefused as error:
+                self._refused(name, wish, error)
+            else:
+                self.explicit[name] = wish
+
+    def _refused(self, name: str, wish: str, error: RequestRefused) -> None:
+        title = f"{name.capitalize()} not restored"
+        text = f"{wish} is not available any more ({error.failure.message})."
+        self.feed(Notice(session=self.session, severity="warning", title=title, description=text))
+
+    async def _set(self, name: str, value: str | bool) -> None:
+        on = value is True or value == "on"
+        match name:
+            case "mode":
+                await self._set_mode(str(value), str(value))
+            case "model":
+                await self._set_model(str(value))
+            case "effort":
+                await self._apply(effortLevel=None if value == "default" else value)
+            case "agent":
+                await self._apply(agent=None if value == "default" else value)
+            case "fast":
+                await self._apply(fastMode=on)
+            case "ultracode":
+                await self._apply(ultracode=on)
+
+    async def _set_mode(self, mode: str, wish: str) -> None:
+        if mode not in self.chosen.modes:
+            raise RequestRefused(Failure.invalid_params(f"Mode {wish} is not available in this session"))
+        answer = await self._told("set_permission_mode", mode=mode)
+        effective = modes.normalized(answer.get("mode")) or mode
+        self._change(attrs.evolve(self.chosen, mode=effective))
+
+    async def _set_model(self, value: str) -> None:
+        row = models.row_of(self.chosen.rows, value)
+        auto = self.chosen.mode == "auto" and row is not None and row.get("supportsAutoMode") is not True
+        await self._told("set_model", model=value)
+        if auto:
+            await self._told("set_permission_mode", mode="acceptEdits")
+        chosen = attrs.evolve(self.chosen, model=value, mode="acceptEdits" if auto else self.chosen.mode)
+        self._change(self._settled(chosen, await self.ask("get_settings")))
+        if auto:
+            self.feed(
+                Notice(session=self.session, severity="warning", title="Auto mode unavailable", description=NO_AUTO)
+            )
+
+    async def _apply(self, **settings: Any) -> None:
+        await self._told("apply_flag_settings", settings=settings)
+        self._change(self._settled(self.chosen, await self.ask("get_settings")))
+
+    async def _told(self, subtype: str, **members: Any) -> dict[str, Any]:
+        """Tell Claude Code; its refusal is the client's answer."""
+        from acpbridge.claude.tap import ControlError
+
+        try:
+            answer = await self.ask(subtype, **members)
+        except ControlError as error:
+            raise RequestRefused(Failure.invalid_params(str(error))) from error
+        return answer if isinstance(answer, dict) else {}
+
+
+def _checked(option: acp.SessionConfigOption, value: str | bool, rows: Iterable[models.Row]) -> str | bool:
+    """The value of an option that is meant. Raises `RequestRefused`: -32602, it cannot be."""
+    allowed = config_options.values_of(option)
+    if option.id in ("fast", "ultracode"):
+        if value in ("on", "off") or isinstance(value, bool):
+            return value
+        raise RequestRefused(Failure.invalid_params(f"Invalid value for config option {option.id}: {value}"))
+    if not isinstance(value, str):
+        received = json.dumps(value)
+        text = f"Config option {option.id} takes a string value, but received: {received}"
+        raise RequestRefused(Failure.invalid_params(text))
+    if value in allowed:
+        return value
+    row = models.preferred(list(rows), value) if option.id == "model" else None
+    if row is None:
+        raise RequestRefused(Failure.invalid_params(f"Invalid value for config option {option.id}: {value}"))
+    return str(row["value"])
+
+
+def _object(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = source.get(key)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,41 @@
+"""`session/delete`: the session is closed, and what is on the disk of it is removed (reference 9.6)."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from typing import TYPE_CHECKING
+
+from middleware import acp
+from middleware.messages import Request
+
+from . import continued, remembered
+from .places import is_session_id, project_directories
+
+if TYPE_CHECKING:
+    from acpbridge.agent_end import AgentEnd
+
+
+async def delete(end: AgentEnd, request: Request) -> acp.DeleteSessionResponse:
+    """Delete a session for good. One that there is not is deleted already: the answer is the same."""
+    params: acp.DeleteSessionRequest = request.params
+    name = params.session_id
+    async with end.opening(name):
+        live = end.open.get(name)
+        await end.close_session(name)
+        if is_session_id(name):
+            conversation = live.conversation if live is not None else None
+            await asyncio.get_running_loop().run_in_executor(None, _remove, name, conversation)
+    return acp.DeleteSessionResponse()
+
+
+def _remove(name: str, conversation: str | None) -> None:
+    """Remove a session's transcripts, those of its subagents, and what we wrote down of it. Raises OSError."""
+    for each in {name, conversation or continued.conversation_of(name)}:
+        for directory in project_directories():
+            (directory / f"{each}.jsonl").unlink(missing_ok=True)
+            place = directory / each
+            if place.is_dir() and not place.is_symlink():
+                shutil.rmtree(place)
+    continued.forget(name)
+    remembered.forget(name)

@@ -1,0 +1,85 @@
+"""The models that a session can offer, and which of them is meant (reference 6.3). Pure functions.
+
+A row is Claude Code's description of a model: `value` is what it is asked for, `resolvedModel` what then answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Row = Mapping[str, Any]
+
+_VERSION = re.compile(r"-(\d{1,2})(?:-(\d{1,2}))?(?:-\d{8})?(?:\[.*\])?$")
+_WORDS = re.compile(r"[a-z]+|\d+(?:\.\d+)?")
+
+
+def rows_of(info: Mapping[str, Any]) -> list[Row]:
+    """The models in Claude Code's answer to the handshake."""
+    models = info.get("models")
+    found = models if isinstance(models, list) else []
+    return [row for row in found if isinstance(row, dict) and isinstance(row.get("value"), str) and row["value"]]
+
+
+def row_of(rows: Iterable[Row], value: str) -> Row | None:
+    return next((row for row in rows if row["value"] == value), None)
+
+
+def row_answering(rows: Sequence[Row], model: str) -> Row | None:
+    """The row of a model that answers, one that names it before the default."""
+    found = [row for row in rows if row.get("resolvedModel") == model or row["value"] == model]
+    return next((row for row in found if row["value"] != "default"), found[0] if found else None)
+
+
+def names(rows: Sequence[Row]) -> dict[str, str]:
+    """What each row is called: with its version where Claude Code's name has none, and never two the same."""
+    named = {row["value"]: _with_version(row) for row in rows}
+    several = {name for name, count in Counter(named.values()).items() if count > 1}
+    return {value: f"{name} ({value})" if name in several else name for value, name in named.items()}
+
+
+def description(row: Row, rows: Sequence[Row]) -> str | None:
+    """What is said of a row; of the default one, which model it stands for."""
+    text = row.get("description")
+    if row["value"] != "default":
+        return text if isinstance(text, str) and text else None
+    same = next((other for other in rows if other is not row and other.get("resolvedModel") == _resolved(row)), None)
+    return str(same.get("displayName") or same["value"]) if same is not None else _resolved(row)
+
+
+def preferred(rows: Sequence[Row], wish: str) -> Row | None:
+    """The row that somebody means who wrote this: its value, its name, the model behind it, or words of them."""
+    for key in ("value", "displayName", "resolvedModel"):
+        for row in sorted(rows, key=lambda row: row["value"] == "default"):
+            if str(row.get(key, "")).lower() == wish.strip().lower():
+                return row
+    words = set(_WORDS.findall(wish.lower()))
+    best, most = None, 0
+    for row in rows:
+        if row["value"] == "default":
+            continue
+        called = (str(row.get(key, "")) for key in ("value", "displayName", "resolvedModel"))
+        known = set(_WORDS.findall(" ".join(called).lower()))
+        common = words & known - {"claude"}
+        if words - known - {"claude"} or not any(word.isalpha() for word in common):
+            continue
+        if len(common) > most:
+            best, most = row, len(common)
+    return best
+
+
+def _resolved(row: Row) -> str | None:
+    value = row.get("resolvedModel")
+    return value if isinstance(value, str) and value else None
+
+
+def _with_version(row: Row) -> str:
+    """ "Opus" of claude-opus-5-5 is "Opus 5.5"; a name with a digit in it says its version itself."""
+    name = str(row.get("displayName") or row["value"])
+    model = _resolved(row) or ""
+    match = _VERSION.search(model)
+    if match is None or row["value"] == "default" or re.search(r"\d", name) or name.lower() not in model.lower():
+        return name
+    return f"{name} {match[1]}.{match[2]}" if match[2] else f"{name} {match[1]}"

@@ -1,0 +1,171 @@
+"""What Claude Code tells beside the turns, as notices and compactions: a table of functions (reference 10.3, 10.12).
+
+    frame                             what the person is told
+    --------------------------------  ------------------------------------------------------------------
+    system/status compacting          a compaction began; `compact_result` failed: why it failed
+    system/compact_boundary           it is done, and how many tokens are left
+    conversation_reset                the context is empty now
+    system/informational              its text; a warning where it is one
+    system/model_refusal_fallback     another model answers
+    system/api_retry                  the model is asked again, and why
+    rate_limit_event                  a limit is near or reached
+    system/memory_recall              which notes were read
+
+What a frame lacks is left out: Claude Code changes its frames with every release. Remembered is a compaction that is
+done, since its summary comes in the frame behind its end, and which limits were told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+
+from middleware.messages import Compaction, Message, Notice, Text
+
+Frame = Mapping[str, Any]
+
+CLEARED = "The conversation was cleared: what follows starts with an empty context.\n"
+
+_ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
+
+_RETRIES = {
+    "overloaded": "the model is overloaded",
+    "rate_limit": "the rate limit is reached",
+    "authentication_failed": "the sign-in was not accepted",
+    "server_error": "the model's service reported an error",
+}
+
+
+@attrs.define
+class News:
+    """The news of one session."""
+
+    session: str
+    _done: Compaction | None = attrs.field(default=None, init=False)
+    _limits: set[tuple[str, str]] = attrs.field(factory=set, init=False)
+
+    def messages_of(self, frame: Frame) -> tuple[Message, ...]:
+        """The messages that a frame stands for beside those of `claude.events`."""
+        kind = str(frame.get("type"))
+        if kind == "system":
+            kind = f"system/{frame.get('subtype')}"
+        read = _FRAMES.get(kind)
+        return (*self._compacted(frame), *(read(self, frame) if read is not None else ()))
+
+    def _compacted(self, frame: Frame) -> Iterator[Message]:
+        """The compaction whose end was in the frame before, with the summary that this one may hold."""
+        if self._done is None:
+            return
+        done, self._done = self._done, None
+        content = _object(frame, "message").get("content")
+        if frame.get("type") == "user" and frame.get("isSynthetic") is True and isinstance(content, str):
+            done = attrs.evolve(done, summary=_clean(content))
+        yield done
+
+    def _notice(self, title: str, text: str | None, severity: Any = "info") -> Notice:
+        return Notice(session=self.session, title=title, description=text or None, severity=severity)
+
+    def _status(self, frame: Frame) -> Iterator[Message]:
+        if frame.get("status") == "compacting":
+            yield Compaction(session=self.session, state="in_progress", compaction=_text(frame, "uuid"))
+        elif frame.get("compact_result") == "failed":
+            error = _text(frame, "compact_error") or _text(frame, "error") or "Claude Code gave no reason"
+            yield Compaction(session=self.session, state="failed", compaction=_text(frame, "uuid") or None, error=error)
+
+    def _boundary(self, frame: Frame) -> Iterable[Message]:
+        facts = _object(frame, "compact_metadata")
+        tokens = facts.get("post_tokens")
+        self._done = Compaction(
+            session=self.session,
+            state="completed",
+            compaction=_text(frame, "uuid") or None,
+            trigger="automatic" if facts.get("trigger") == "auto" else "manual",
+            tokens=tokens if isinstance(tokens, int) and tokens >= 0 else None,
+        )
+        return ()
+
+    def _reset(self, frame: Frame) -> Iterator[Message]:
+        if frame.get("trigger") in (None, "clear"):
+            yield Text(session=self.session, text=CLEARED, synthetic=True)
+
+    def _informational(self, frame: Frame) -> Iterator[Message]:
+        text, warning = _text(frame, "content").strip(), frame.get("level") == "warning"
+        if text:
+            first, _, rest = text.partition("\n")
+            yield self._notice(first, rest.strip(), "warning" if warning else "info")
+
+    def _fallback(self, frame: Frame) -> Iterator[Message]:
+        one, other = _text(frame, "original_model"), _text(frame, "fallback_model")
+        if not one or not other:
+            return
+        category = f" ({category})" if (category := _text(frame, "category")) else ""
+        yield self._notice(f"{one} declined this request{category}; retried with {other}", _text(frame, "explanation"))
+
+    def _retry(self, frame: Frame) -> Iterator[Message]:
+        attempt, most, wait = (frame.get(key) for key in ("attempt", "max_retries", "retry_delay_ms"))
+        if not isinstance(attempt, int):
+            return
+        of = f" of {most}" if isinstance(most, int) else ""
+        status = frame.get("error_status")
+        doing = "Reconnecting to Claude" if status is None else "Retrying Claude"
+        why = _RETRIES.get(_text(frame, "error"), f"status {status}" if status is not None else "no answer came")
+        after = f"; next attempt in {max(1, round(wait / 1000))} s" if isinstance(wait, int | float) else ""
+        yield self._notice(f"{doing}, attempt {attempt}{of}", f"{why.capitalize()}{after}.", "warning")
+
+    def _limit(self, frame: Frame) -> Iterator[Message]:
+        """Once a limit and state: the frame comes with every answer."""
+        info = _object(frame, "rate_limit_info")
+        status, limit = _text(info, "status"), _text(info, "rateLimitType")
+        if status not in ("allowed_warning", "rejected"):
+            self._limits = {known for known in self._limits if known[0] != limit}
+            return
+        if (limit, status) in self._limits:
+            return
+        self._limits.add((limit, status))
+        name = limit.replace("_", " ") or "usage"
+        title = f"The {name} limit is reached" if status == "rejected" else f"The {name} limit is near"
+        used, resets = info.get("utilization"), info.get("resetsAt")
+        parts = [f"{round(used * 100)}% used"] if isinstance(used, int | float) and 0 <= used <= 1 else []
+        if isinstance(resets, int | float) and 0 < resets < 1e11:
+            parts.append(f"it resets at {datetime.fromtimestamp(resets, tz=UTC):%Y-%m-%d %H:%M} UTC")
+        yield self._notice(title, "; ".join(parts).capitalize(), "error" if status == "rejected" else "warning")
+
+    def _memory(self, frame: Frame) -> Iterator[Message]:
+        memories = frame.get("memories")
+        paths = [memory.get("path") for memory in memories if isinstance(memory, dict)] if memories else []
+        named = [path for path in paths if isinstance(path, str) and path]
+        if named:
+            yield self._notice("Recalled memories", ", ".join(named))
+
+
+_FRAMES: Mapping[str, Callable[[News, Frame], Iterable[Message]]] = {
+    "conversation_reset": News._reset,
+    "rate_limit_event": News._limit,
+    "system/api_retry": News._retry,
+    "system/compact_boundary": News._boundary,
+    "system/informational": News._informational,
+    "system/memory_recall": News._memory,
+    "system/model_refusal_fallback": News._fallback,
+    "system/status": News._status,
+}
+
+
+def _clean(summary: str) -> str | None:
+    """The summary proper: without what the model thought before it."""
+    found = _SUMMARY.search(summary)
+    return (found[1] if found else _ANALYSIS.sub("", summary)).strip() or None
+
+
+def _object(source: Frame, key: str) -> Frame:
+    value = source.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(source: Frame, key: str) -> str:
+    value = source.get(key)
+    return value if isinstance(value, str) else ""

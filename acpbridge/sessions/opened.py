@@ -1,0 +1,201 @@
+"""A session that is open, as the agent end sees it: its Claude Code, what is set in it, what it is called.
+
+Reads along with what Claude Code writes (`observe`), and says what a Claude Code that died is started with. Opening one
+is in `opening`, what the client asks of one in the modules named after the methods. Runs on the SDK loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from loguru import logger
+
+from acpbridge.claude.control import NEWS
+from middleware.messages import Message, Notice, Prompt, WindowSize
+
+from . import continued, default_mode, modes, remembered
+from .choices import Choices
+from .heads import iso
+from .news import News
+from .titles import Titles
+from .transcripts import is_saved
+
+if TYPE_CHECKING:
+    from acpbridge.claude.options import SessionOptions
+    from acpbridge.claude.session import ClaudeSession
+
+
+def _now() -> str:
+    return iso(time.time())
+
+
+@attrs.define(eq=False)
+class OpenSession:
+    """One open session.
+
+    Args:
+        name: the ACP session id.
+        conversation: Claude Code's id of what it is at; another one after `/clear`.
+        cwd: the working directory.
+        asked: the fingerprint of what the client asked for.
+        claude: its Claude Code.
+        options: what that was first started with.
+        choices: what is set in it.
+        spawn: starts a task on the loop.
+    """
+
+    name: str
+    conversation: str
+    cwd: str
+    asked: str
+    claude: ClaudeSession
+    options: SessionOptions
+    choices: Choices
+    spawn: Callable[..., Any]
+    titles: Titles = attrs.field(init=False)
+    busy: bool = attrs.field(default=False, init=False)
+    _news: News = attrs.field(init=False)
+    _later: list[Message] = attrs.field(factory=list, init=False)
+    _answered: bool = attrs.field(default=False, init=False)
+    _told: set[tuple[str, ...]] = attrs.field(factory=set, init=False)  # what is wrong with settings files
+    _sized: str | None = attrs.field(default=None, init=False)  # the model whose window is known
+    _refresh: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._news = News(self.name)
+        self.titles = Titles(session=self.name, ask=self.claude.request, feed=self.claude.feed, now=_now)
+        self.choices.changed = self._chosen
+
+    # ------------------------------------------------------------------------------------------ the client's side
+
+    def answered(self) -> None:
+        """The client knows the session from here on: what was to be told it is told."""
+        self._answered = True
+        later, self._later = self._later, []
+        self.claude.feed(*later)
+
+    def prompted(self, prompt: Prompt) -> None:
+        """A prompt is on its way to Claude Code."""
+        if self.titles.wants(prompt):
+            self.spawn(self.titles.make(), f"title of {self.name}")
+        if self.choices.chosen.model != self._sized:
+            self._sized = self.choices.chosen.model
+            self.spawn(self._size(), f"context window of {self.name}")
+
+    async def _size(self) -> None:
+        """How large the model's context is: results say so too, but the first one comes at the end of a turn."""
+        try:
+            usage = await self.claude.request("get_context_usage", detail="summary")
+        except Exception as error:
+            logger.info("session {}: how large its context is, is not known: {}", self.name, error)
+            return
+        size = usage.get("rawMaxTokens") if isinstance(usage, dict) else None
+        if isinstance(size, int) and size > 0:
+            self.claude.feed(WindowSize(session=self.name, size=size))
+
+    def _tell(self, message: Message) -> None:
+        if self._answered:
+            self.claude.feed(message)
+        else:
+            self._later.append(message)
+
+    # ------------------------------------------------------------------------------------------ Claude Code's side
+
+    def observe(self, frame: Mapping[str, Any]) -> Iterable[Message]:
+        """What a frame says beside the turns."""
+        kind, subtype = frame.get("type"), frame.get("subtype")
+        if kind == "conversation_reset":
+            self.titles.forget()
+        elif kind == "system" and subtype == "init":
+            self._is_at(frame.get("session_id"))
+        elif kind == "system" and subtype == "session_state_changed":
+            self.busy = frame.get("state") != "idle"
+            if not self.busy:
+                self._look_again()
+        elif kind == "control_request" and _is_news(frame):
+            self._look_again()
+        return [*self._news.messages_of(frame), *self.choices.observe(frame)]
+
+    def _is_at(self, conversation: Any) -> None:
+        """After `/clear` Claude Code goes on under another id. The next load finds it by ours."""
+        if isinstance(conversation, str) and conversation and conversation != self.conversation:
+            logger.info("session {}: goes on as the conversation {}", self.name, conversation)
+            self.conversation = conversation
+            self.spawn(self._aside(continued.remember, self.name, conversation), f"conversation of {self.name}")
+
+    def _look_again(self) -> None:
+        if self._refresh is None and self._answered:
+            self._refresh = self.spawn(self._look(), f"settings of {self.name}")
+
+    async def _look(self) -> None:
+        try:
+            if self.claude.process_id is not None:
+                await self.choices.refresh()
+                self.tell_problems()
+        except Exception as error:
+            logger.info("session {}: its settings were not read: {}", self.name, error)
+        finally:
+            self._refresh = None
+
+    def tell_problems(self) -> None:
+        """Tell what is wrong with settings files, each thing once until it is right again."""
+        keys = ("file", "path", "message")
+        found = {tuple(str(problem.get(key, "")) for key in keys) for problem in self.choices.problems}
+        for file, path, what in sorted(found - self._told):
+            place = f"{file} ({path})" if path else file
+            text = f"{place}: {what}. What it sets there is ignored."
+            self._tell(Notice(session=self.name, severity="warning", title="Settings file not valid", description=text))
+        self._told = found
+
+    def tell_default_mode(self) -> None:
+        """Tell that the session does not begin in the mode that the settings want."""
+        mode = self.choices.chosen.mode
+        configured = default_mode.unavailable(self.choices.settings, mode)
+        if configured is not None:
+            name = modes.name_of(mode)
+            text = f'"{configured}" of the settings is not available here; this session begins in {name}.'
+            title = "Default mode not available"
+            self._tell(Notice(session=self.name, severity="warning", title=title, description=text))
+
+    # ------------------------------------------------------------------------------------------ choices, and a death
+
+    def _chosen(self, name: str, value: str) -> None:
+        work = self._aside(remembered.write_choice, self.name, name, value, _now())
+        self.spawn(work, f"choice of {self.name}")
+
+    async def again(self) -> SessionOptions:
+        """What a Claude Code is started with that takes this session up where the last one left it."""
+        saved = await asyncio.get_running_loop().run_in_executor(None, is_saved, self.conversation)
+        chosen = self.choices.chosen
+        sdk = replace(
+            self.options.sdk,
+            resume=self.conversation if saved else None,
+            session_id=None if saved else self.conversation,
+            permission_mode=chosen.mode,  # type: ignore[arg-type]  # one of the SDK's, checked when it was learned
+        )
+        return attrs.evolve(self.options, sdk=sdk)
+
+    async def restore(self) -> None:
+        """Set again in the new Claude Code what was chosen in the old one."""
+        explicit = dict(self.choices.explicit)
+        explicit.pop("mode", None)  # it was started in it
+        await self.choices.learn_again(explicit)
+
+    async def _aside(self, work: Callable[..., Any], *arguments: Any) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
+
+
+def _is_news(frame: Mapping[str, Any]) -> bool:
+    """A hook that says that the settings changed, or the model other than by us."""
+    request = frame.get("request")
+    if not isinstance(request, dict) or request.get("callback_id") != NEWS:
+        return False
+    hook = request.get("input")
+    hook = hook if isinstance(hook, dict) else {}
+    name = hook.get("hook_event_name")
+    return name == "ConfigChange" or (name == "PostModelSwitch" and hook.get("source") not in ("sdk", "resume"))

@@ -1,0 +1,276 @@
+"""A session's past, told again: the records of its transcript as the messages that a live turn gives (reference 9.7).
+
+A record is turned into a frame as Claude Code streams it, read by the same table (`claude.events`), and goes through
+the same stages in the same order (`flow.past`), in a pipeline of its own that runs here, on a worker's thread. What it
+gives is final: the live pipeline passes it on wrapped (`Replayed`). So a replay looks like the turn did, and no live
+stage takes it for something that happens.
+
+What was never the person's is not shown as the person's: reminders, commands' markers, interruptions, summaries.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+from loguru import logger
+
+from acpbridge.claude.events import messages_of
+from middleware import Pipeline, StepRunner, acp
+from middleware.messages import (
+    Compaction,
+    Initialized,
+    Message,
+    Replayed,
+    SessionOpened,
+    Text,
+    ToolCall,
+    ToolCallUpdate,
+    ToolUse,
+    Update,
+    UserMessage,
+    WorkStopped,
+)
+from middleware.profile import ClientProfile
+
+from .places import subagent_transcripts
+from .transcripts import Record, active_branch
+
+_MARKERS = re.compile(
+    r"<(command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat|"
+    r"system-reminder|task-notification)>.*?</\1>",
+    re.DOTALL,
+)
+_COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_LOCAL = frozenset(
+    {"/clear", "/compact", "/context", "/extra-usage", "/heapdump", "/mcp", "/model", "/status", "/usage"}
+)
+"""Commands that Claude Code runs by itself: their output is not in the conversation, and so neither are they."""
+
+_INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
+_HIDDEN_ORIGINS = frozenset({"peer", "channel", "observer", "observer-activity", "slack-ping", "coordinator"})
+_LOGIN = re.compile(r"\brun /login\b", re.IGNORECASE)
+_NOTHING_ASKED = "No response requested."
+
+Shown = UserMessage | Text | ToolCall | ToolCallUpdate | Update
+
+
+@attrs.define(eq=False)
+class Replay:
+    """The past of one session, a piece at a time. Not for two threads at once.
+
+    Args:
+        session: the ACP session id.
+        cwd: its working directory.
+        transcript: the file to read.
+        pipeline: the stages for what is past, see `flow.past`.
+        profile: what the client can be shown.
+        running: the session works on something, so that its last calls may have no end yet.
+    """
+
+    session: str
+    cwd: str
+    transcript: Path
+    pipeline: Pipeline
+    profile: ClientProfile
+    running: bool = False
+    _runner: StepRunner = attrs.field(init=False)
+    _open: bool = attrs.field(default=False, init=False)  # a call was told since the last time all were closed
+
+    def __attrs_post_init__(self) -> None:
+        self._runner = StepRunner(self.pipeline, raise_failures=False)
+        self._runner.feed(Initialized(profile=self.profile), SessionOpened(session=self.session, cwd=self.cwd))
+        self._told()
+
+    def pieces(self, size: int = 64) -> Iterator[list[Replayed]]:
+        """What the client is told, about `size` messages a piece. Blocking.
+
+        Raises:
+            OSError: the transcript cannot be read.
+        """
+        piece: list[Replayed] = []
+        for messages in self._past():
+            self._runner.feed(*messages)
+            piece += (Replayed(session=self.session, message=message) for message in self._told())
+            if len(piece) >= size:
+                yield piece
+                piece = []
+        if piece:
+            yield piece
+
+    def _told(self) -> list[Shown]:
+        self._runner.run()
+        told = [message for message in self._runner.client if isinstance(message, Shown)]
+        for kept in (self._runner.client, self._runner.agent, self._runner.fed, self._runner.sent):
+            kept.clear()
+        return told
+
+    def _past(self) -> Iterator[list[Message]]:
+        children = _children(self.transcript)
+        for record in active_branch(self.transcript):
+            messages = messages_of_record(self.session, record)
+            begins = any(isinstance(message, UserMessage) for message in messages)
+            yield [WorkStopped(session=self.session), *messages] if begins else messages
+            for use in [message for message in messages if isinstance(message, ToolUse)]:
+                yield from self._subagent(children, use.tool_use)
+        if not self.running:
+            yield [WorkStopped(session=self.session)]
+
+    def _subagent(self, children: dict[str, Path], tool_use: str) -> Iterator[list[Message]]:
+        """What the subagent did that a call began, behind the call."""
+        path = children.pop(tool_use, None)  # each once, whatever the file says: it may name itself
+        if path is None:
+            return
+        try:
+            for record in active_branch(path, side=True):
+                if record.get("type") == "user" and not _has_results(record):
+                    continue  # what the subagent was told is in the call
+                messages = messages_of_record(self.session, record, parent=tool_use)
+                yield messages
+                for use in [message for message in messages if isinstance(message, ToolUse)]:
+                    yield from self._subagent(children, use.tool_use)
+        except OSError as error:
+            logger.warning("session {}: the transcript of a subagent cannot be read: {}", self.session, error)
+
+
+def messages_of_record(session: str, record: Record, parent: str | None = None) -> list[Message]:
+    """What a record of a transcript means; nothing for one that is not shown.
+
+    Args:
+        session: the ACP session id.
+        record: as Claude Code wrote it.
+        parent: the call that began the subagent whose record it is.
+    """
+    if record.get("isMeta") or record.get("teamName"):
+        return []
+    match record.get("type"):
+        case "assistant" if not _is_hidden_answer(record):
+            return list(messages_of(session, {**_frame(record), "parent_tool_use_id": parent}))
+        case "user" if record.get("isCompactSummary"):
+            return [Compaction(session=session, state="completed", compaction=_uuid(record), summary=_plain(record))]
+        case "user":
+            frame = {**_frame(record), "parent_tool_use_id": parent}
+            results = messages_of(session, frame) if _has_results(record) else ()
+            return [*results, *_said(session, record, _content(record))]
+        case "attachment":
+            return list(_steered(session, record))
+    return []
+
+
+def _frame(record: Record) -> dict[str, Any]:
+    """The record under the names that the stream has for its members."""
+    frame = {"type": record.get("type"), "message": record.get("message"), "uuid": record.get("uuid")}
+    if "toolUseResult" in record:
+        frame["tool_use_result"] = record["toolUseResult"]
+    if isinstance(record.get("toolResultMeta"), list):
+        frame["tool_result_meta"] = record["toolResultMeta"]
+    return frame
+
+
+def _steered(session: str, record: Record) -> Iterable[Message]:
+    """A prompt that Claude Code took into a turn that ran."""
+    attachment = record.get("attachment")
+    if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
+        return ()
+    if attachment.get("commandMode") not in (None, "prompt") or attachment.get("isMeta"):
+        return ()
+    origin = attachment.get("origin")
+    said = {"origin": origin, "uuid": attachment.get("source_uuid") or record.get("uuid")}
+    return _said(session, said, attachment.get("prompt"))
+
+
+def _said(session: str, record: Record, content: Any) -> Iterator[Message]:
+    """What the person said in a record, block by block."""
+    origin = record.get("origin")
+    kind = origin.get("kind") if isinstance(origin, Mapping) else None
+    if kind in _HIDDEN_ORIGINS or (kind == "task-notification" and not origin.get("subkind")):  # type: ignore[union-attr]
+        return
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    for block in blocks if isinstance(blocks, list) else ():
+        shown = _user_block(block) if isinstance(block, dict) else None
+        if shown is not None:
+            yield UserMessage(session=session, content=shown, message=_uuid(record))
+
+
+def _user_block(block: Mapping[str, Any]) -> acp.ContentBlock | None:
+    if block.get("type") == "text" and isinstance(block.get("text"), str):
+        text = visible_text(block["text"])
+        return acp.TextContent(text=text) if text else None
+    source = block.get("source")
+    if block.get("type") == "image" and isinstance(source, dict):
+        if isinstance(source.get("data"), str) and isinstance(source.get("media_type"), str):
+            return acp.ImageContent(data=source["data"], mime_type=source["media_type"])
+        if isinstance(source.get("url"), str):
+            return acp.ResourceLink(uri=source["url"], name=source["url"])
+    return None
+
+
+def visible_text(text: str) -> str:
+    """What of a user's text the person wrote: a command as it was typed, nothing of Claude Code's own (9.7, item 6)."""
+    if text.strip() in _INTERRUPTED:
+        return ""
+    rest = _MARKERS.sub("", text)
+    if rest == text:
+        return text
+    if rest.strip():
+        return rest.strip()
+    command, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
+    name = command[1].strip() if command else ""
+    if not name.startswith("/") or name in _LOCAL or "<local-command-std" in text:
+        return ""
+    given = arguments[1].strip() if arguments else ""
+    return f"{name} {given}" if given else name
+
+
+def _is_hidden_answer(record: Record) -> bool:
+    """Claude Code's own words in place of an answer, that belong to no answer."""
+    message = record.get("message")
+    if not isinstance(message, dict) or message.get("model") != "<synthetic>":
+        return False
+    text = _plain(record).strip()
+    return text == _NOTHING_ASKED or _LOGIN.search(text) is not None
+
+
+def _content(record: Record) -> Any:
+    message = record.get("message")
+    return message.get("content") if isinstance(message, dict) else None
+
+
+def _has_results(record: Record) -> bool:
+    blocks = _content(record)
+    return isinstance(blocks, list) and any(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks
+    )
+
+
+def _plain(record: Record) -> str:
+    content = _content(record)
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict) and "text" in block)
+
+
+def _uuid(record: Record) -> str | None:
+    value = record.get("uuid")
+    return value if isinstance(value, str) else None
+
+
+def _children(transcript: Path) -> dict[str, Path]:
+    """The subagents' transcripts by the call that began each, as the small file beside each says."""
+    found = {}
+    for path in subagent_transcripts(transcript):
+        try:
+            about = json.loads(path.with_suffix(".meta.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            logger.info("session {}: whose {} is, is not known: {}", transcript.stem, path.name, type(error).__name__)
+            continue
+        call = about.get("toolUseId") if isinstance(about, dict) else None
+        if isinstance(call, str):
+            found[call] = path
+    return found

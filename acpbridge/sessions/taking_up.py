@@ -1,0 +1,156 @@
+"""`session/load`, `session/resume` and `session/fork`: a session from before is open again (reference 9.3, 9.4)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from loguru import logger
+
+from middleware import acp
+from middleware.errors import Failure
+from middleware.messages import Replayed, Request
+
+from .continued import conversation_of
+from .failures import RequestRefused
+from .fingerprint import fingerprint
+from .heads import read_head
+from .new import check_directories
+from .opened import OpenSession
+from .opening import Past, open_session
+from .places import find_transcript, is_session_id
+from .remembered import choices_of
+from .transcripts import has_conversation
+
+if TYPE_CHECKING:
+    from acpbridge.agent_end import AgentEnd
+
+
+@attrs.frozen(kw_only=True)
+class _Found:
+    """What there is of a session on the disk."""
+
+    conversation: str
+    transcript: Path | None
+    saved: bool
+    choices: dict[str, str]
+    title: str | None
+
+
+async def load(end: AgentEnd, request: Request) -> acp.LoadSessionResponse:
+    """Take a session up, and tell the client its conversation before the answer."""
+    params: acp.LoadSessionRequest = request.params
+    check_directories(params.cwd, params.additional_directories)
+    async with end.opening(params.session_id):
+        opened, found = await _take_up(end, params)
+        if found.transcript is not None:
+            await _replay(end, opened, found.transcript)
+    return acp.LoadSessionResponse(modes=opened.choices.mode_state, config_options=opened.choices.options)
+
+
+async def resume(end: AgentEnd, request: Request) -> acp.ResumeSessionResponse:
+    """Take a session up; the client knows its conversation."""
+    params: acp.ResumeSessionRequest = request.params
+    check_directories(params.cwd, params.additional_directories)
+    async with end.opening(params.session_id):
+        opened, _ = await _take_up(end, params)
+    return acp.ResumeSessionResponse(modes=opened.choices.mode_state, config_options=opened.choices.options)
+
+
+async def fork(end: AgentEnd, request: Request) -> acp.ForkSessionResponse:
+    """Open a copy of a session under a new id. Of one in which nothing was said yet it is a new session."""
+    params: acp.ForkSessionRequest = request.params
+    check_directories(params.cwd, params.additional_directories)
+    async with end.opening(params.session_id):
+        source = await _found(end, params.session_id)
+        if source.transcript is None and params.session_id not in end.open:
+            raise RequestRefused(Failure.session_not_found(params.session_id))
+        past = await _copied(end, source) if source.saved else None
+        name = past.conversation if past is not None else str(uuid.uuid4())
+        opened = await open_session(end, name, params, past)
+    return acp.ForkSessionResponse(
+        session_id=name, modes=opened.choices.mode_state, config_options=opened.choices.options
+    )
+
+
+async def _take_up(end: AgentEnd, params: Any) -> tuple[OpenSession, _Found]:
+    """The session, open: as it runs, or started (again)."""
+    name = params.session_id
+    found = await _found(end, name)
+    live = end.open.get(name)
+    if live is not None and live.asked == fingerprint(params):
+        return live, found
+    if live is None and found.transcript is None:
+        raise RequestRefused(Failure.session_not_found(name))
+    mode = None
+    if live is not None:
+        logger.info("session {}: is started anew, since it is asked for otherwise", name)
+        mode = live.choices.chosen.mode
+        await end.close_session(name)
+    past = Past(
+        conversation=found.conversation,
+        saved=found.saved,
+        choices=found.choices,
+        mode=mode,
+        title=found.title,
+    )
+    return await open_session(end, name, params, past), found
+
+
+async def _found(end: AgentEnd, name: str) -> _Found:
+    """What there is of a session. Raises `RequestRefused`: -32002, this is the id of no session."""
+    if not is_session_id(name):
+        raise RequestRefused(Failure.session_not_found(name))
+    live = end.open.get(name)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(None, _look, name, live.conversation if live is not None else None)
+
+
+def _look(name: str, conversation: str | None) -> _Found:
+    conversation = conversation or conversation_of(name)
+    transcript = find_transcript(conversation)
+    head = read_head(transcript, os.stat(transcript).st_mtime) if transcript is not None else None
+    return _Found(
+        conversation=conversation,
+        transcript=transcript,
+        saved=transcript is not None and has_conversation(transcript),
+        choices=choices_of(name, transcript),
+        title=head.title if head is not None else None,
+    )
+
+
+async def _copied(end: AgentEnd, source: _Found) -> Past:
+    """A copy of a session's transcript under a new id."""
+    sdk = await end.sdk("claude_agent_sdk")
+    loop = asyncio.get_running_loop()
+    try:
+        copy = await loop.run_in_executor(None, sdk.fork_session, source.conversation)
+    except (FileNotFoundError, ValueError) as error:
+        raise RequestRefused(Failure.session_not_found(source.conversation)) from error
+    title = f"{source.title} (fork)" if source.title else None
+    return Past(conversation=copy.session_id, choices=source.choices, title=title)
+
+
+async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path) -> None:
+    """Feed a session's past, a piece at a time, and no faster than the client reads it."""
+    module = await end.sdk("acpbridge.sessions.replay")
+    flow = await end.sdk("acpbridge.flow")
+    replay = module.Replay(
+        session=opened.name,
+        cwd=opened.cwd,
+        transcript=transcript,
+        pipeline=flow.past(),
+        profile=end.profile,
+        running=opened.busy,
+    )
+    loop = asyncio.get_running_loop()
+    pieces: Iterator[list[Replayed]] = replay.pieces()
+    while piece := await loop.run_in_executor(None, next, pieces, None):
+        end.feed(*piece)
+        if (full := opened.claude.flow.wait()) is not None:
+            await full

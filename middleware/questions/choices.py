@@ -1,0 +1,37 @@
+"""A question with one choice as a permission request: for clients that have no forms (beyond the reference)."""
+
+from __future__ import annotations
+
+from middleware import acp
+
+from .asked import Asked, Option
+
+DISMISS = "dismiss"
+"""The option with which the person does not answer."""
+
+
+def choices_for(asked: Asked, tool_use: str) -> tuple[acp.ToolCallUpdate, tuple[acp.PermissionOption, ...]]:
+    """What is asked, as the call that it is about, and one option a choice."""
+    options = [
+        acp.PermissionOption(option_id=f"choice-{index}", name=option.label, kind="allow_once")
+        for index, option in enumerate(asked.options)
+    ]
+    options.append(acp.PermissionOption(option_id=DISMISS, name="Don't answer", kind="reject_once"))
+    text = "\n".join([asked.question, "", *(_line(option) for option in asked.options)])
+    call = acp.ToolCallUpdate(
+        tool_call_id=tool_use,
+        title=asked.question,
+        content=[acp.Content(content=acp.TextContent(text=text))],
+        meta={"claudeCode": {"toolName": "AskUserQuestion"}},
+    )
+    return call, tuple(options)
+
+
+def choice_of(asked: Asked, option: str | None) -> str | None:
+    """The label that an option stands for; None for one that is no choice."""
+    return next((one.label for index, one in enumerate(asked.options) if option == f"choice-{index}"), None)
+
+
+def _line(option: Option) -> str:
+    line = f"- **{option.label}**" + (f": {option.description}" if option.description else "")
+    return line if option.preview is None else f"{line}\n\n```\n{option.preview}\n```"

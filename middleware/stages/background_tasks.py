@@ -1,0 +1,97 @@
+"""Work that outlives its call: a command or an agent in the background ends, and its call says how.
+
+Claude Code ends such a call at once ("running in background"), so the client would never learn what became of it. Owns
+the calls that have ended and what they show. Stands on the client's side of `ToolCalls`; a client that has terminals is
+told by the terminal's end, which is `ToolCalls`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from middleware import acp
+from middleware.messages import (
+    Message,
+    SessionClosed,
+    SessionRestarted,
+    Task,
+    ToolCall,
+    ToolCallUpdate,
+)
+from middleware.stage import Context, Outcome, Stage, on
+from middleware.tools.text import text_content
+
+from .open_calls import remember
+
+
+@attrs.define
+class _Call:
+    name: str
+    parent: str | None
+    content: Sequence[acp.ToolCallContent] = ()
+    over: bool = False
+
+    @property
+    def has_terminal(self) -> bool:
+        return any(isinstance(item, acp.Terminal) for item in self.content)
+
+
+@attrs.define
+class _Session:
+    calls: dict[str, _Call] = attrs.field(factory=dict)
+    tasks: dict[str, str] = attrs.field(factory=dict)  # a task -> the call that began it
+
+
+@attrs.define(eq=False)
+class BackgroundTasks(Stage):
+    """Add to a call that has ended how the work ended that it began."""
+
+    _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
+
+    @on(ToolCall)
+    def _call(self, message: ToolCall, context: Context) -> Outcome:
+        claude_code: dict[str, Any] = (message.call.meta or {}).get("claudeCode") or {}
+        call = _Call(str(claude_code.get("toolName", "")), claude_code.get("parentToolUseId"), message.call.content)
+        remember(self._session(message.session).calls, message.call.tool_call_id, call)
+        return message
+
+    @on(ToolCallUpdate)
+    def _change(self, message: ToolCallUpdate, context: Context) -> Outcome:
+        call = self._session(message.session).calls.get(message.change.tool_call_id)
+        if call is not None:
+            call.content = message.change.content if message.change.content is not None else call.content
+            call.over = call.over or message.change.status in ("completed", "failed")
+        return message
+
+    @on(Task)
+    def _task(self, message: Task, context: Context) -> Iterator[Message]:
+        """Followed up once, by the frame that says what came of it; what ends before its call is told by the call."""
+        yield message
+        session = self._session(message.session)
+        if message.tool_use is not None and message.state == "running":
+            remember(session.tasks, message.task, message.tool_use)
+        if message.state != "ended" or message.summary is None:
+            return
+        began = session.tasks.pop(message.task, None)
+        call = session.calls.get(began) if began is not None else None
+        if began is None or call is None or not call.over:
+            return
+        told = {"taskId": message.task, "status": message.status, "summary": message.summary}
+        claude_code = {"toolName": call.name, "task": told}
+        if call.parent is not None:
+            claude_code["parentToolUseId"] = call.parent
+        content = None if call.has_terminal else [*call.content, text_content(message.summary)]
+        change = acp.ToolCallUpdate(tool_call_id=began, content=content, meta={"claudeCode": claude_code})
+        call.content = content if content is not None else call.content
+        yield ToolCallUpdate(session=message.session, change=change)
+
+    @on(SessionRestarted, SessionClosed)
+    def _over(self, message: SessionRestarted | SessionClosed, context: Context) -> Outcome:
+        self._sessions.pop(message.session, None)
+        return message
+
+    def _session(self, name: str) -> _Session:
+        return self._sessions.setdefault(name, _Session())

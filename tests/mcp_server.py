@@ -1,0 +1,85 @@
+"""A real MCP server for tests, over stdio: `python tests/mcp_server.py NAME`.
+
+Tools `echo`, `slow`, `fails`, `asks` (a form) and `opens` (a URL), and the prompt `greet`. What waits, waits for a gate
+of the test: a TCP port that answers by closing the connection, so that nobody sleeps.
+
+    MCP_TEST_FAIL=1         the server ends before it has said anything
+    MCP_TEST_START=PORT     it says nothing before the gate at this port opens
+    MCP_TEST_GATE=PORT      the gate at which `slow` waits
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+import anyio
+from mcp.server.mcpserver import Context, MCPServer
+from pydantic import BaseModel
+
+
+class Answer(BaseModel):
+    """What `asks` wants to know."""
+
+    name: str
+
+
+def build(name: str) -> MCPServer:
+    """The server, ready to run."""
+    server = MCPServer(name)
+
+    @server.tool()
+    def echo(text: str) -> str:
+        """Say it again."""
+        return f"echo: {text}"
+
+    @server.tool()
+    async def slow() -> str:
+        """Come back when the gate opens."""
+        await anyio.to_thread.run_sync(wait_at, int(os.environ["MCP_TEST_GATE"]), abandon_on_cancel=True)
+        return "slow is through"
+
+    @server.tool()
+    def fails() -> str:
+        """Fail."""
+        raise ValueError("fails as it should")
+
+    @server.tool()
+    async def asks(context: Context) -> str:
+        """Ask the person for a name."""
+        answer = await context.elicit("Who are you?", Answer)
+        return f"{answer.action}: {answer.data.name}" if answer.action == "accept" else answer.action
+
+    @server.tool()
+    async def opens(context: Context) -> str:
+        """Send the person to a page, and say that it is done."""
+        answer = await context.elicit_url("Please sign in.", "https://example.test/sign-in", "elicitation-1")
+        if answer.action == "accept":
+            await context.session.send_elicit_complete("elicitation-1")
+        return answer.action
+
+    @server.prompt()
+    def greet(who: str) -> str:
+        """Greet somebody."""
+        return f"Please greet {who}."
+
+    return server
+
+
+def wait_at(port: int) -> None:
+    """Return when whoever listens at this port closes the connection."""
+    with socket.create_connection(("127.0.0.1", port)) as gate:
+        gate.recv(1)
+
+
+def main() -> None:
+    if os.environ.get("MCP_TEST_FAIL"):
+        sys.exit("fails at its start, as it should")
+    if "MCP_TEST_START" in os.environ:
+        wait_at(int(os.environ["MCP_TEST_START"]))
+    build(sys.argv[1] if len(sys.argv) > 1 else "test").run("stdio")
+
+
+if __name__ == "__main__":
+    main()

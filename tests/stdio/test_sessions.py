@@ -1,0 +1,210 @@
+"""Sessions from before, in the real program with the real Claude Code: listed, loaded, resumed, forked, deleted."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acpbridge.testing import Say, ScriptedModel, Think, UseTool
+from tests.stdio.agent_process import AgentProcess, Message
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sessions")
+
+
+@pytest.fixture(scope="module")
+def agent(model: ScriptedModel, home: Path) -> Iterator[AgentProcess]:
+    """One agent for all of these tests; each has sessions of its own."""
+    with AgentProcess(model, home / "home") as agent:
+        agent.initialize()
+        yield agent
+
+
+def test_whole_life(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
+    """New, prompt, close, list, load, resume, fork, delete: the replay tells what the live turn told, before the load
+    is answered, and whoever comes after goes on with the conversation."""
+    work = home / "life"
+    turn = [Think("hmm"), Say("I write."), UseTool("Write", {"file_path": str(work / "w.txt"), "content": "one\n"})]
+    edit = UseTool("Edit", {"file_path": str(work / "w.txt"), "old_string": "one", "new_string": "two"})
+    model.on("please work", [turn, [edit, UseTool("Bash", {"command": "echo q"})], [Say("All done.")]])
+    session = agent.new_session(work)
+    begun = len(agent.seen)
+    agent.answer(agent.prompt(session, "please work"))
+    agent.wait_for(lambda seen: any(item.update.get("title") == "Scripted title" for item in seen), "the title")
+    live = _told(agent, session, begun)
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    assert _row(agent, session, work)["title"] == "Scripted title"
+
+    begun = len(agent.seen)
+    answer = agent.answer(agent.request("session/load", _params(session, work)))
+    at = next(index for index, seen in enumerate(agent.seen) if seen.message.get("id") == answer["id"])
+    past = _told(agent, session, begun, at)
+    assert past.pop("user_message_chunk") == "please work"
+    assert past == live
+    assert list(live["calls"].values())[0]["status"] == "completed"
+    assert not [seen for seen in agent.seen[begun:at] if seen.update.get("sessionUpdate") == "usage_update"]
+    assert agent.answer(agent.prompt(session, "go on"))["result"]["stopReason"] == "end_turn"
+    assert "please work" in _asked(model, "go on")
+
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    begun = len(agent.seen)
+    resumed = agent.answer(agent.request("session/resume", _params(session, work)))
+    assert resumed["result"]["modes"] == answer["result"]["modes"]
+    assert _told(agent, session, begun) == {"calls": {}}
+    agent.answer(agent.prompt(session, "resumed now"))
+    assert "go on" in _asked(model, "resumed now")
+
+    forked = agent.answer(agent.request("session/fork", _params(session, work)))["result"]["sessionId"]
+    assert forked != session
+    agent.answer(agent.prompt(forked, "in the fork"))
+    assert "resumed now" in _asked(model, "in the fork")
+    agent.answer(agent.prompt(session, "in the first one"))
+    assert "in the fork" not in _asked(model, "in the first one")
+
+    assert agent.answer(agent.request("session/delete", {"sessionId": session}))["result"] == {}
+    assert _row(agent, session, work) is None
+    assert _row(agent, forked, work)["title"].endswith("(fork)")
+    gone = agent.answer(agent.request("session/load", _params(session, work)))
+    assert gone["error"]["code"] == -32002
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+@pytest.mark.parametrize("name", [str(uuid.UUID(int=1)), "not-a-uuid", "../../escape", ""])
+def test_unknown_session(agent: AgentProcess, home: Path, method: str, name: str) -> None:
+    """An id of no session, or of no form that ids have, is -32002 with the id, and starts nothing."""
+    before = {process.pid for process in agent.claude_processes()}
+    error = agent.answer(agent.request(method, _params(name, home)))["error"]
+    assert (error["code"], error["data"]["sessionId"]) == (-32002, name)
+    assert {process.pid for process in agent.claude_processes()} <= before
+
+
+def test_five_loads_one_process(agent: AgentProcess, home: Path) -> None:
+    """A session that is loaded five times at once, and is open already, has one Claude Code."""
+    work = home / "five"
+    session = agent.new_session(work)
+    agent.answer(agent.prompt(session, "only this"))
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    before = {process.pid for process in agent.claude_processes()}
+    begun = len(agent.seen)
+    for number in [agent.request("session/load", _params(session, work)) for _ in range(5)]:
+        assert "result" in agent.answer(number)
+    assert agent.text(agent.seen[begun:], "user_message_chunk") == "only this" * 5
+    started = [process for process in agent.claude_processes() if process.pid not in before]
+    assert len([process for process in started if process.ppid() == agent.process.pid]) == 1
+
+
+def test_other_options_start_anew(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
+    """An open session that is loaded with other options gets a Claude Code that has them, in the same mode."""
+    work = home / "anew"
+    session = agent.new_session(work)
+    agent.answer(agent.prompt(session, "before it"))
+    agent.answer(agent.request("session/set_mode", {"sessionId": session, "modeId": "acceptEdits"}))
+    other = {**_params(session, work), "_meta": {"claudeCode": {"options": {"disallowedTools": ["WebFetch"]}}}}
+    assert agent.answer(agent.request("session/load", other))["result"]["modes"]["currentModeId"] == "acceptEdits"
+    agent.answer(agent.prompt(session, "after it"))
+    request = model.wait_for_request(lambda request: "after it" in request.prompt and request.kind == "main")
+    assert "WebFetch" not in [tool["name"] for tool in request.body["tools"]]
+    assert "before it" in str(request.body["messages"])
+
+
+def test_fork_without_a_prompt(agent: AgentProcess, home: Path) -> None:
+    """An open session in which nothing was said can be forked; the copy is open."""
+    session = agent.new_session(home / "silent")
+    forked = agent.answer(agent.request("session/fork", _params(session, home / "silent")))["result"]["sessionId"]
+    assert agent.answer(agent.prompt(forked, "first words"))["result"]["stopReason"] == "end_turn"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["dots.and..more", "two words", "日本語とémoji", "x" * 150 + "/" + "y" * 150, "-dash_under"],
+    ids=["dots", "spaces", "cjk", "300", "dash"],
+)
+def test_odd_paths(agent: AgentProcess, home: Path, name: str) -> None:
+    """A session is found by its working directory and taken up again, whatever the directory is called."""
+    work = home / name
+    session = agent.new_session(work)
+    agent.answer(agent.prompt(session, "in an odd place"))
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    assert _row(agent, session, work)["cwd"] == str(work)
+    begun = len(agent.seen)
+    agent.answer(agent.request("session/load", _params(session, work)))
+    assert agent.text(agent.seen[begun:], "user_message_chunk") == "in an odd place"
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+
+
+def test_symbolic_link(agent: AgentProcess, home: Path) -> None:
+    """A session of a directory is listed under each of its names."""
+    real, link = home / "real place", home / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    session = agent.new_session(link)
+    agent.answer(agent.prompt(session, "through a link"))
+    assert _row(agent, session, link) is not None
+    assert _row(agent, session, real) is not None
+
+
+def test_cleared_session_keeps_its_id(model: ScriptedModel, agent: AgentProcess, home: Path) -> None:
+    """After /clear the session has its id still, also for a program that is started later: it is listed once, and what
+    is loaded is the conversation since."""
+    work = home / "cleared"
+    session = agent.new_session(work)
+    agent.answer(agent.prompt(session, "long forgotten"))
+    begun = len(agent.seen)
+    agent.answer(agent.prompt(session, "/clear"))
+    assert "cleared" in agent.text(agent.seen[begun:])
+    agent.answer(agent.prompt(session, "since then"))
+    assert "long forgotten" not in _asked(model, "since then")
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    with AgentProcess(model, home / "home") as later:
+        later.initialize()
+        assert [row["sessionId"] for row in _rows(later, work)] == [session]
+        later.answer(later.request("session/load", _params(session, work)))
+        assert later.text(kind="user_message_chunk") == "since then"
+        later.answer(later.prompt(session, "and later"))
+    assert "since then" in _asked(model, "and later")
+    agent.answer(agent.request("session/delete", {"sessionId": session}))
+    assert _rows(agent, work) == []
+
+
+def _params(session: str, work: Path) -> dict[str, Any]:
+    return {"sessionId": session, "cwd": str(work), "mcpServers": []}
+
+
+def _rows(agent: AgentProcess, work: Path) -> list[Message]:
+    found: list[Message] = agent.answer(agent.request("session/list", {"cwd": str(work)}))["result"]["sessions"]
+    return found
+
+
+def _row(agent: AgentProcess, session: str, work: Path) -> Any:
+    return next((row for row in _rows(agent, work) if row["sessionId"] == session), None)
+
+
+def _asked(model: ScriptedModel, prompt: str) -> str:
+    """The messages of the request in which the model was given a prompt."""
+    request = model.wait_for_request(lambda request: prompt in request.prompt and request.kind == "main")
+    return str(request.body["messages"])
+
+
+def _told(agent: AgentProcess, session: str, begin: int, end: int | None = None) -> dict[str, Any]:
+    """What the client was told of a session, as it stands in the end: all text by kind, and each call as it ended."""
+    told: dict[str, Any] = {"calls": {}}
+    for seen in agent.seen[begin:end]:
+        update = seen.update
+        if not update or seen.message["params"]["sessionId"] != session:
+            continue
+        kind = update["sessionUpdate"]
+        if kind.endswith("_chunk"):
+            told[kind] = told.get(kind, "") + update["content"]["text"]
+        elif kind in ("tool_call", "tool_call_update"):
+            call = told["calls"].setdefault(update["toolCallId"], {})
+            call.update({name: value for name, value in update.items() if name in _OF_A_CALL})
+    return told
+
+
+_OF_A_CALL = ("title", "kind", "status", "content", "rawInput", "rawOutput", "locations")
