@@ -8,8 +8,8 @@ Read from the right, what Claude Code's event meets: is it of a prompt that neve
 client's MCP servers does it tell (McpServers); which prompt does it belong to, does it end one (Turns); what does it
 say of tokens (ContextWindow); how is a question worded (Questions), and an ask (Permissions); may it still be shown
 (CancelDrop); was it streamed already (StreamedText); as which tool call, announced first, closed once (ToolCalls);
-what came of a call that it outlived (BackgroundTasks); whose session is it (Subagents); is it legal ACP (Validation); and how is it written (ClientEnd). What the client says
-goes the other way.
+what came of a call that was over before its work (BackgroundTasks); whose session is it (Subagents); is it legal ACP
+(Validation); and how is it written (ClientEnd). What the client says goes the other way.
 
 For Claude Code a subagent's work is its session's work: one cancel, one wire. Only the client may see a session of its
 own, so `Subagents` stands on the client's side of the stages that decide about work.

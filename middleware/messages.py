@@ -559,6 +559,19 @@ class ToolProgress(ToClient):
 
 
 @attrs.frozen(kw_only=True)
+class MemoryRecalled(ToClient):
+    """Claude Code put memories before the model. `memories` are its objects, each with a `path` and maybe a `content`.
+
+    `synthesized`: they are one text that was made of many.
+    """
+
+    session: str
+    recall: str
+    memories: tuple[Mapping[str, Any], ...] = ()
+    synthesized: bool = False
+
+
+@attrs.frozen(kw_only=True)
 class TodoChanged(ToClient):
     """A task of Claude's task list was added or is done, as a hook says (TaskCreated, TaskCompleted)."""
 
@@ -770,7 +783,7 @@ class PermissionAnswer(Answer):
 
 @attrs.frozen(kw_only=True)
 class Elicitation(Ask):
-    """A question to the person: `elicitation/create`. Mode "form" has a `schema`, "url" a `url` and an `elicitation` id.
+    """A question to the person: `elicitation/create`. A form has a `schema`, a URL an `elicitation` id too.
 
     One of an MCP server (`server`) is answered by an `ElicitationAnswer`.
     """

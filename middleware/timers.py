@@ -16,6 +16,9 @@ import attrs
 
 from .clock import exact
 
+_LEFTOVERS = 64
+"""Replaced and cancelled timers that may wait for their deadline before all of them are thrown out at once."""
+
 
 @attrs.frozen
 class Due:
@@ -42,6 +45,9 @@ class Timers:
         token = next(self._tokens)
         self._live[owner, key] = token
         heapq.heappush(self._heap, (exact(deadline), token, (owner, key)))
+        if len(self._heap) > 2 * len(self._live) + _LEFTOVERS:
+            self._heap = [entry for entry in self._heap if self._live.get(entry[2]) == entry[1]]
+            heapq.heapify(self._heap)
 
     def cancel(self, owner: int, key: Hashable) -> None:
         """Forget a timer; one that is not set is no error, since it may have expired a moment ago."""

@@ -16,6 +16,7 @@ import sys
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel
 
 
@@ -43,7 +44,7 @@ def build(name: str) -> MCPServer:
     @server.tool()
     def fails() -> str:
         """Fail."""
-        raise ValueError("fails as it should")
+        raise ToolError("fails as it should")
 
     @server.tool()
     async def asks(context: Context) -> str:

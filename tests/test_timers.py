@@ -8,7 +8,7 @@ import time
 
 import pytest
 from freezegun import freeze_time
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from middleware import Expired, ManualClock, Message, Outcome, Pipeline, StepRunner, SystemClock
@@ -40,16 +40,15 @@ def test_due_means_reached() -> None:
 
 
 @settings(deadline=None)
-@given(
-    start=st.integers(0, 10**9).map(lambda milliseconds: milliseconds / 1000),
-    steps=st.lists(st.integers(1, 1999), max_size=30).filter(lambda steps: sum(steps) < 2000),
-)
-def test_rounding_makes_no_difference(start: float, steps: list[int]) -> None:
-    """However the clock got to 1.999 s and to 2.000 s after the start, the timer rings at the second and only there."""
-    runner = alarm(start)
-    for step in steps:
-        runner.advance(step / 1000)
-    runner.advance((1999 - sum(steps)) / 1000)
+@given(start=st.integers(0, 10**9), length=st.integers(1, 5000), stops=st.sets(st.integers(1, 4999), max_size=20))
+@example(start=100, length=200, stops=set())
+def test_rounding_makes_no_difference(start: int, length: int, stops: set[int]) -> None:
+    """However a clock gets there, in thousandths: one before the deadline nothing is due, at the deadline it is."""
+    runner = alarm(start / 1000, seconds=length / 1000)
+    passed = 0
+    for stop in sorted({stop for stop in stops if stop < length} | {length - 1}):
+        runner.advance((stop - passed) / 1000)
+        passed = stop
     assert rung(runner) == []
     assert rung(runner.advance(0.001)) == [1]
 
@@ -181,6 +180,20 @@ def test_a_timer_is_claimed_once() -> None:
     assert not timers.claim(due)
     assert len(timers) == 0
     assert timers.next_deadline() is None
+
+
+def test_replaced_timers_take_no_room() -> None:
+    """A timer that is set again with each message, or cancelled, leaves nothing behind until its deadline."""
+    timers = Timers()
+    timers.set(0, "stays", 5.0)
+    for number in range(10_000):
+        timers.set(0, "again", 600.0 + number)
+        timers.set(0, number, 600.0)
+        timers.cancel(0, number)
+    assert len(timers) == 2
+    assert len(timers._heap) < 200
+    due = [timers.pop_due(math.inf), timers.pop_due(math.inf), timers.pop_due(math.inf)]
+    assert [timer.key if timer else None for timer in due] == ["stays", "again", None]
 
 
 # --------------------------------------------------------------------------------------------- clocks

@@ -17,6 +17,7 @@ from middleware.messages import (
     ClaudeStarted,
     Commands,
     ElicitationCompleted,
+    MemoryRecalled,
     Message,
     MessageCompleted,
     MessageStarted,
@@ -367,6 +368,19 @@ def _elicited(session: str, frame: Frame) -> Iterable[Message]:
         yield ElicitationCompleted(session=session, elicitation=_text(frame, "elicitation_id"))
 
 
+def _recalled(session: str, frame: Frame) -> Iterable[Message]:
+    memories = frame.get("memories")
+    if _text(frame, "uuid"):
+        yield MemoryRecalled(
+            session=session,
+            recall=_text(frame, "uuid"),
+            memories=tuple(memory for memory in memories if isinstance(memory, dict))
+            if isinstance(memories, list)
+            else (),
+            synthesized=frame.get("mode") == "synthesize",
+        )
+
+
 def _reset(session: str, frame: Frame) -> Iterable[Message]:
     yield SessionRestarted(session=session)
 
@@ -384,6 +398,7 @@ _FRAMES: Mapping[str, Callable[[str, Frame], Iterable[Message]]] = {
     "system/elicitation_complete": _elicited,
     "system/init": _init,
     "system/local_command_output": _command_output,
+    "system/memory_recall": _recalled,
     "system/permission_denied": _denied,
     "system/session_state_changed": _work_state,
     "system/status": _status,

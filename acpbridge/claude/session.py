@@ -7,7 +7,6 @@ cancel means and who is asked is decided in the stages; here is only the wire. R
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
@@ -44,6 +43,9 @@ from .watch import Watcher
 
 GONE = "Claude Code ended unexpectedly ({}). Send the prompt again: it is started anew and goes on with the conversation."
 
+REMEMBERED = 256
+"""Prompts that a Claude Code was given and that are remembered: far more than anybody queues."""
+
 NOT_BACK = "Claude Code ended and could not be started again: {}"
 
 Feed = Callable[..., None]
@@ -55,10 +57,6 @@ def _nothing_more(frame: Frame) -> Iterable[Message]:
 
 async def _nothing_to_restore() -> None:
     return
-
-
-def _remembered() -> deque[str]:
-    return deque(maxlen=256)
 
 
 @attrs.define(eq=False)
@@ -95,7 +93,8 @@ class ClaudeSession:
     _closing: bool = attrs.field(default=False, init=False)
     _gone: bool = attrs.field(default=False, init=False)
     _echoes: Echoes = attrs.field(factory=Echoes, init=False)
-    _given: deque[str] = attrs.field(factory=_remembered, init=False)  # the prompts that this Claude Code was given
+    _given: dict[str, Prompt | None] = attrs.field(factory=dict, init=False)  # to this one; None once it has it
+    _again: set[str] = attrs.field(factory=set, init=False)  # prompts that were given a second time
     _held: list[Prompt] = attrs.field(factory=list, init=False)  # for the Claude Code that is being started
     _revival: asyncio.Task[None] | None = attrs.field(default=None, init=False)
 
@@ -137,7 +136,9 @@ class ClaudeSession:
             self._held.append(message)
             self._revive()
             return
-        self._given.append(message.prompt)
+        self._given[message.prompt] = message
+        if len(self._given) > REMEMBERED:
+            del self._given[next(iter(self._given))]
         self._process.send(user_message(message))
 
     async def request(self, subtype: str, **members: Any) -> Any:
@@ -255,6 +256,8 @@ class ClaudeSession:
     def _frame(self, frame: Frame) -> None:
         if self._gone and frame.get("type") in ("__closed__", "result"):
             return  # a start that failed: `_come_back` tells
+        if frame.get("type") == "command_lifecycle" and frame.get("command_uuid") in self._given:
+            self._given[str(frame["command_uuid"])] = None
         if not self._echoes.hides(frame):
             self.feed(*self._messages(frame), *self.observe(frame))
 
@@ -284,16 +287,22 @@ class ClaudeSession:
     def _ended(self, error: Exception) -> AgentGone:
         self._gone = True
         self._asks.clear()
-        given = tuple(self._given)
-        self._given.clear()
+        given, self._given = self._given, {}
         if self._closing:
             return AgentGone(session=self.name)
+        # What it was written but never took, since it was dead already, is its successor's: once.
+        late = [prompt for prompt in given.values() if prompt is not None and prompt.prompt not in self._again]
+        self._again = {prompt.prompt for prompt in late}
+        self._held += late
+        if late:
+            self._revive()
         death = self._death(error)
         logger.error("session {}: Claude Code ended unexpectedly: {}", self.name, error)
         self.spawn(self._process.close(), f"the end of {self.name}'s Claude Code")
         last = self._process.stderr[-1].strip()[:200] if self._process.stderr else ""
         why = f"exit code {death['exitCode']}" + (f": {last}" if last else "")
-        return AgentGone(session=self.name, failure=Failure.internal(GONE.format(why), death), prompts=given)
+        prompts = tuple(prompt for prompt in given if prompt not in self._again)
+        return AgentGone(session=self.name, failure=Failure.internal(GONE.format(why), death), prompts=prompts)
 
 
 def _ignore(answer: asyncio.Future[Any]) -> None:

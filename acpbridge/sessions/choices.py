@@ -46,7 +46,7 @@ class Choices:
     feed: Feed
     booleans: bool
     bypass: bool
-    changed: Callable[[str, str], None] = lambda name, value: None
+    changed: Callable[[str, str], Awaitable[None]] | None = None
     chosen: Chosen = attrs.field(factory=Chosen, init=False)
     explicit: dict[str, str] = attrs.field(factory=dict, init=False)
     settings: Mapping[str, Any] = attrs.field(factory=dict, init=False)
@@ -91,16 +91,18 @@ class Choices:
         return config_options.options(self.chosen, booleans=self.booleans)
 
     def observe(self, frame: Mapping[str, Any]) -> Iterable[Message]:
-        """What a frame says of the choices: the messages for it."""
+        """What a frame says of the choices: the messages for it.
+
+        Mode and model of an `init` frame are not read: it says what was when the turn began, and comes behind the
+        change that a command of this turn made.
+        """
         if not self._open or frame.get("type") != "system" or frame.get("subtype") not in ("init", "status"):
             return ()
         chosen = self.chosen
-        mode = modes.normalized(frame.get("permissionMode"))
-        if mode is not None:
-            chosen = attrs.evolve(chosen, mode=mode)
         if frame.get("subtype") == "init":
-            chosen = self._fast(self._answering(chosen, frame.get("model")), frame)
-        return self._news(chosen)
+            return self._news(self._fast(chosen, frame))
+        mode = modes.normalized(frame.get("permissionMode"))
+        return self._news(attrs.evolve(chosen, mode=mode)) if mode is not None else ()
 
     def _settled(self, chosen: Chosen, answer: Any) -> Chosen:
         """With what `get_settings` answered."""
@@ -172,7 +174,7 @@ class Choices:
             raise RequestRefused(Failure.invalid_params(f"Invalid Mode: {wish}"))
         async with self._turn:
             await self._set_mode(mode, wish)
-            self._chose("mode", mode)
+            await self._chose("mode", mode)
 
     async def set_option(self, name: str, value: str | bool) -> None:
         """Change an option.
@@ -185,11 +187,12 @@ class Choices:
             if option is None:
                 raise RequestRefused(Failure.invalid_params(f"Unknown config option: {name}"))
             await self._set(name, _checked(option, value, self.chosen.rows))
-            self._chose(name, value if isinstance(value, str) else ("on" if value else "off"))
+            await self._chose(name, value if isinstance(value, str) else ("on" if value else "off"))
 
-    def _chose(self, name: str, value: str) -> None:
+    async def _chose(self, name: str, value: str) -> None:
         self.explicit[name] = value
-        self.changed(name, value)
+        if self.changed is not None:
+            await self.changed(name, value)
 
     async def take_up(self, wishes: Mapping[str, str]) -> None:
         """Set what was chosen before, as far as it is still to be had; the client is told of none of the steps.
@@ -230,7 +233,8 @@ class Choices:
             case "model":
                 await self._set_model(str(value))
             case "effort":
-                await self._apply(effortLevel=None if value == "default" else value)
+                ultracode = {"ultracode": True} if self.chosen.ultracode else {}  # another effort would end it
+                await self._apply(effortLevel=None if value == "default" else value, **ultracode)
             case "agent":
                 await self._apply(agent=None if value == "default" else value)
             case "fast":

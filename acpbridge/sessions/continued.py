@@ -11,11 +11,13 @@ A session that was never cleared has no file, and its conversation has its own i
 from __future__ import annotations
 
 import os
+import uuid
 from pathlib import Path
 
 from loguru import logger
 
-from .places import config_directory, is_session_id
+from .places import config_directory, find_transcript, is_session_id
+from .transcripts import has_conversation
 
 
 def conversation_of(session: str) -> str:
@@ -54,6 +56,25 @@ def remember(session: str, conversation: str) -> None:
         fresh.replace(path)
     except OSError as error:
         logger.error("session {}: the conversation it goes on as cannot be written down: {}", session, error)
+
+
+def where_to_go_on(session: str, conversation: str) -> tuple[str, bool]:
+    """Under which id Claude Code can go on with a conversation, and whether there is anything to go on with.
+
+    Claude Code neither resumes a transcript in which nothing was said, nor begins one under an id that has a file. So
+    what died before anything of it was written goes on under a new id.
+
+    Raises:
+        OSError: the transcript cannot be read.
+    """
+    transcript = find_transcript(conversation)
+    if transcript is None:
+        return conversation, False
+    if has_conversation(transcript):
+        return conversation, True
+    fresh = str(uuid.uuid4())
+    remember(session, fresh)
+    return fresh, False
 
 
 def forget(session: str) -> None:

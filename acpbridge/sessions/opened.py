@@ -23,7 +23,6 @@ from .choices import Choices
 from .heads import iso
 from .news import News
 from .titles import Titles
-from .transcripts import is_saved
 
 if TYPE_CHECKING:
     from acpbridge.claude.options import SessionOptions
@@ -119,7 +118,13 @@ class OpenSession:
                 self._look_again()
         elif kind == "control_request" and _is_news(frame):
             self._look_again()
+        elif kind == "system" and subtype == "informational" and self._is_told(str(frame.get("content"))):
+            return ()
         return [*self._news.messages_of(frame), *self.choices.observe(frame)]
+
+    def _is_told(self, text: str) -> bool:
+        """Claude Code says of a broken settings file, with the next turn, what was told when it broke."""
+        return any(file and file in text for file, *_ in self._told)
 
     def _is_at(self, conversation: Any) -> None:
         """After `/clear` Claude Code goes on under another id. The next load finds it by ours."""
@@ -164,13 +169,15 @@ class OpenSession:
 
     # ------------------------------------------------------------------------------------------ choices, and a death
 
-    def _chosen(self, name: str, value: str) -> None:
-        work = self._aside(remembered.write_choice, self.name, name, value, _now())
-        self.spawn(work, f"choice of {self.name}")
+    async def _chosen(self, name: str, value: str) -> None:
+        await self._aside(remembered.write_choice, self.name, name, value, _now())
 
     async def again(self) -> SessionOptions:
         """What a Claude Code is started with that takes this session up where the last one left it."""
-        saved = await asyncio.get_running_loop().run_in_executor(None, is_saved, self.conversation)
+        loop = asyncio.get_running_loop()
+        self.conversation, saved = await loop.run_in_executor(
+            None, continued.where_to_go_on, self.name, self.conversation
+        )
         chosen = self.choices.chosen
         sdk = replace(
             self.options.sdk,

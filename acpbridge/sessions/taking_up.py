@@ -16,7 +16,7 @@ from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import Replayed, Request
 
-from .continued import conversation_of
+from .continued import conversation_of, where_to_go_on
 from .failures import RequestRefused
 from .fingerprint import fingerprint
 from .heads import read_head
@@ -25,7 +25,6 @@ from .opened import OpenSession
 from .opening import Past, open_session
 from .places import find_transcript, is_session_id
 from .remembered import choices_of
-from .transcripts import has_conversation
 
 if TYPE_CHECKING:
     from acpbridge.agent_end import AgentEnd
@@ -114,11 +113,12 @@ async def _found(end: AgentEnd, name: str) -> _Found:
 def _look(name: str, conversation: str | None) -> _Found:
     conversation = conversation or conversation_of(name)
     transcript = find_transcript(conversation)
+    conversation, saved = where_to_go_on(name, conversation)
     head = read_head(transcript, os.stat(transcript).st_mtime) if transcript is not None else None
     return _Found(
         conversation=conversation,
         transcript=transcript,
-        saved=transcript is not None and has_conversation(transcript),
+        saved=saved,
         choices=choices_of(name, transcript),
         title=head.title if head is not None else None,
     )

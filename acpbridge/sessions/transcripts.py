@@ -19,8 +19,6 @@ from typing import Any, BinaryIO
 import attrs
 from loguru import logger
 
-from .places import find_transcript
-
 Record = Mapping[str, Any]
 
 _CHAINED = frozenset({"assistant", "attachment", "progress", "system", "user"})
@@ -65,12 +63,6 @@ def active_branch(path: Path, *, side: bool = False) -> Iterator[Record]:
             record = _parsed(file.readline())
             if record is not None:
                 yield record
-
-
-def is_saved(conversation: str) -> bool:
-    """Whether Claude Code can go on with a conversation. Raises OSError when its transcript cannot be read."""
-    transcript = find_transcript(conversation)
-    return transcript is not None and has_conversation(transcript)
 
 
 def has_conversation(path: Path) -> bool:

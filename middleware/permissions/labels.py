@@ -152,9 +152,9 @@ def file_label(access: FileAccess, updates: Sequence[Update]) -> str | None:
         return "Yes, and allow Claude to edit its own settings for this session"
     outside = [directory for directory in grant.directories if not _is_inside(directory, access.cwd)]
     everywhere = "Yes, allow all edits during this session" if access.write else "Yes, during this session"
-    if grant.broad or not access.path:
-        return everywhere if not outside else None
-    if _is_inside(paths.absolute(access.path, access.cwd), access.cwd):
+    if grant.broad:
+        return everywhere
+    if not access.path or _is_inside(paths.absolute(access.path, access.cwd), access.cwd):
         return everywhere if not outside else None
     names = _unique(one_line(paths.name(directory)) for directory in outside or [access.directory])
     if not all(names):
@@ -204,12 +204,12 @@ def _rule_directory(content: str, access: FileAccess) -> str | None:
 
     `//x` is from the root of the disk, `~/x` in the home directory, `/x` and `x` in the project.
     """
-    pattern = content.removesuffix("/**") or "/"
+    pattern = content.removesuffix("/**")
     if re.search(r"[*?\[\]{}!]", pattern):
         return None
-    if pattern.startswith("//"):
-        return paths.absolute(pattern[1:], "")
-    if pattern == "~" or pattern.startswith("~/"):
+    if content.startswith("//"):
+        return paths.absolute(pattern[1:] or "/", "")
+    if content == "~" or content.startswith("~/"):
         return paths.absolute(pattern[2:], access.home) if access.home else None
     return paths.absolute(pattern.removeprefix("/"), access.cwd) if access.cwd else None
 

@@ -9,7 +9,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from middleware import acp
-from middleware.messages import PermissionAsk, ToolDenied, ToolGate, ToolProgress, ToolResponse, ToolResult
+from middleware.messages import (
+    MemoryRecalled,
+    PermissionAsk,
+    ToolDenied,
+    ToolGate,
+    ToolProgress,
+    ToolResponse,
+    ToolResult,
+)
 from middleware.profile import ClientProfile
 from middleware.tools import (
     Contents,
@@ -23,7 +31,9 @@ from middleware.tools import (
     response_meta,
     terminals,
 )
+from middleware.tools.paths import is_absolute
 from middleware.tools.text import text_content
+from middleware.tools.views import text_of
 
 from .open_calls import Call
 
@@ -159,6 +169,28 @@ def failure(call: Call, text: str, claude_code: Mapping[str, Any] | None = None)
         terminals.exit(call.tool_use, None) if call.terminal else None,
         status="failed",
         content=[*kept, text_content(text)],
+    )
+
+
+def recall(message: MemoryRecalled) -> acp.ToolCall:
+    """Memories that Claude Code put before the model: a call that is over when it is told (reference 4.3)."""
+    texts = [text_of(memory, "content") for memory in message.memories]
+    paths = [text_of(memory, "path") for memory in message.memories]
+    count = len(message.memories)
+    title = f"Recalled {count} {'memory' if count == 1 else 'memories'}"
+    return acp.ToolCall(
+        tool_call_id=message.recall,
+        status="completed",
+        title="Recalled synthesized memory" if message.synthesized else title,
+        kind="read",
+        content=[text_content(text) for text in texts if text] if message.synthesized else [],
+        locations=[acp.ToolCallLocation(path=path) for path in paths if is_absolute(path)],
+        meta={
+            "claudeCode": {
+                "toolName": "memory_recall",
+                "toolResponse": {"mode": "synthesize" if message.synthesized else "select"},
+            }
+        },
     )
 
 

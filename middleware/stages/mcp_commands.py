@@ -72,6 +72,7 @@ class _Session:
     started: set[str] = attrs.field(factory=set)
     waiting: deque[Prompt] = attrs.field(factory=deque)
     run: _Run | None = None
+    idle_owed: bool = False  # Claude Code is idle, and that was not told since a /mcp runs
 
     def ended(self, *prompts: str) -> None:
         for prompt in prompts:
@@ -142,9 +143,10 @@ class McpCommands(Stage):
         yield attrs.evolve(message, drop=tuple(prompt for prompt in message.drop if prompt not in stopped))
         for prompt in stopped:
             yield PromptState(session=name, prompt=prompt, state="cancelled")
-        if run is not None and session.run is None and run.reconnected:
-            yield McpReconnected(session=name, servers=tuple(run.reconnected))
-        yield from self._advance(name, context)
+        if run is not None and session.run is None:
+            yield from self._over(name, run, context)
+        else:
+            yield from self._advance(name, context)
 
     # ------------------------------------------------------------------------------------------ what Claude Code has
 
@@ -175,11 +177,16 @@ class McpCommands(Stage):
 
     @on(WorkState)
     def _work_state(self, message: WorkState, context: Context) -> Iterator[Message]:
-        """What began and has no result when Claude Code is idle will have none."""
+        """What began and has no result when Claude Code is idle will have none.
+
+        While a `/mcp` runs the agent is not idle: Claude Code's word is kept until then.
+        """
         session = self._session(message.session)
         if message.state == "idle":
             session.ended(*tuple(session.started))
-        yield message
+        session.idle_owed = session.run is not None and message.state == "idle"
+        if not session.idle_owed:
+            yield message
         yield from self._advance(message.session, context)
 
     @on(Interrupted)
@@ -298,6 +305,14 @@ class McpCommands(Stage):
         session.run = None
         yield Text(session=name, text=text, message=self.new_uuid())
         yield Result(session=name, prompts=(run.prompt,), num_turns=0)
+        yield from self._over(name, run, context)
+
+    def _over(self, name: str, run: _Run, context: Context) -> Iterator[Message]:
+        """What follows the end of a command, however it came."""
+        session = self._session(name)
+        if session.idle_owed:
+            session.idle_owed = False
+            yield WorkState(session=name, state="idle")
         if run.reconnected:
             yield McpReconnected(session=name, servers=tuple(run.reconnected))
         yield from self._advance(name, context)

@@ -16,6 +16,7 @@ from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import (
     Initialized,
+    MemoryRecalled,
     Message,
     MessageStarted,
     PermissionAsk,
@@ -182,6 +183,10 @@ class ToolCalls(Stage):
         changes = call_changes.completion(call, message, session.cwd, self._profile, in_background=in_background)
         yield from self._send(message.session, changes)
         session.end(call, late=True)
+
+    @on(MemoryRecalled)
+    def _recalled(self, message: MemoryRecalled, context: Context) -> Outcome:
+        return ToolCall(session=message.session, call=call_changes.recall(message))
 
     @on(Task)
     def _task(self, message: Task, context: Context) -> Iterator[Message]:

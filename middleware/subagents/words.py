@@ -78,6 +78,13 @@ def spoken(sender: str | None, recipient: str, name: str, text: str, *, outgoing
     )
 
 
+def tell(child: Child, sender: str | None, name: str, text: str | None) -> Iterator[Update]:
+    """A message to a child, once."""
+    if text and name not in child.told:
+        child.told.add(name)
+        yield from spoken(sender, child.session, name, text)
+
+
 def reported(child: Child, launch: str, texts: list[str]) -> Iterator[Update]:
     """What a child gave back to whoever waited for it (L2)."""
     if texts and child.parent is not None:

@@ -41,6 +41,35 @@ JSON = st.recursive(
 """Any JSON value, and some that Python's reader takes for one."""
 
 
+def each_broken() -> Iterator[Frame]:
+    """Each kind of recorded frame with each of its members, one at a time, missing or of another type."""
+    seen = set()
+    for frame in ALL:
+        kind = (frame.get("type"), frame.get("subtype"), str((frame.get("event") or {}).get("type")))
+        for path in list(_places(frame)):
+            shape = (kind, tuple("" if isinstance(key, int) else key for key in path))
+            if shape not in seen:
+                seen.add(shape)
+                yield from _variants(frame, path)
+
+
+def _variants(frame: Frame, path: tuple[Any, ...]) -> Iterator[Frame]:
+    for value in (None, True, -1, 1.5, "odd", [], ["odd"], {}, {"odd": 1}):
+        changed = copy.deepcopy(frame)
+        _holder(changed, path)[path[-1]] = value
+        yield changed
+    changed = copy.deepcopy(frame)
+    del _holder(changed, path)[path[-1]]
+    yield changed
+
+
+def _holder(frame: Frame, path: tuple[Any, ...]) -> Any:
+    holder: Any = frame
+    for key in path[:-1]:
+        holder = holder[key]
+    return holder
+
+
 @st.composite
 def broken(draw: st.DrawFn) -> Frame:
     """A recorded frame in which up to three members are missing, or anything."""
@@ -49,12 +78,10 @@ def broken(draw: st.DrawFn) -> Frame:
         places = list(_places(frame))
         if not places:
             break
-        *path, last = draw(st.sampled_from(places))
-        holder: Any = frame
-        for key in path:
-            holder = holder[key]
+        path = draw(st.sampled_from(places))
+        holder = _holder(frame, path)
         if draw(st.booleans()):
-            holder[last] = draw(JSON)
+            holder[path[-1]] = draw(JSON)
         elif isinstance(holder, dict):
-            del holder[last]
+            del holder[path[-1]]
     return frame

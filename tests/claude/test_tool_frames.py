@@ -9,6 +9,7 @@ import pytest
 from acpbridge.claude import control
 from acpbridge.claude.events import messages_of
 from middleware.messages import (
+    MemoryRecalled,
     Message,
     PermissionAsk,
     SessionRestarted,
@@ -147,6 +148,16 @@ def test_hooks_are_registered() -> None:
         (
             {"type": "tool_progress", "tool_use_id": "t", "elapsed_time_seconds": True},
             [ToolProgress(session="s", tool_use="t")],
+        ),
+        (
+            {
+                "type": "system",
+                "subtype": "memory_recall",
+                "mode": "select",
+                "uuid": "u",
+                "memories": [{"path": "/m"}, 3],
+            },
+            [MemoryRecalled(session="s", recall="u", memories=({"path": "/m"},))],
         ),
         ({"type": "conversation_reset", "new_conversation_id": "x"}, [SessionRestarted(session="s")]),
     ],

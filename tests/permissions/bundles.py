@@ -37,13 +37,13 @@ ACCEPT_EDITS: Update = {"type": "setMode", "mode": "acceptEdits", "destination":
 
 TEXTS = some.text(some.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20).filter(str.strip)
 TOOLS = some.sampled_from(["Bash", "Read", "Edit", "WebFetch", "mcp__x__y"])
-CONTENTS = some.one_of(TEXTS, some.sampled_from(["npm test:*", "/work/project/**", "//tmp/x/**", "~/y/**", "*.py"]))
+CONTENTS = some.one_of(TEXTS, some.sampled_from(["npm test:*", "/repo/project/**", "//tmp/x/**", "~/y/**", "*.py"]))
 RULES = some.one_of(
     some.fixed_dictionaries({"toolName": TOOLS}),
     some.fixed_dictionaries({"toolName": TOOLS, "ruleContent": CONTENTS}),
 )
 WHERE = some.sampled_from(DESTINATIONS)
-PATHS = some.sampled_from(["/work/project", "/work/project/src", "/tmp/x", "/", "relative", "/home/user/.claude"])
+PATHS = some.sampled_from(["/repo/project", "/repo/project/src", "/tmp/x", "/", "relative", "/home/user/.claude"])
 
 VALID_UPDATES: some.SearchStrategy[Update] = some.one_of(
     some.fixed_dictionaries(
@@ -140,7 +140,7 @@ def _rules_of(tool: str, contents: some.SearchStrategy[str | None], where: some.
 
 
 _SESSION = some.just("session")
-_PLACES = some.sampled_from(["/tmp/x", "/tmp/y/z", "/work/project/src", "relative"])
+_PLACES = some.sampled_from(["/tmp/x", "/tmp/y/z", "/repo/project/src", "relative"])
 
 OFFERED: some.SearchStrategy[tuple[str, dict[str, Any], list[Update]]] = some.one_of(
     some.tuples(
@@ -159,8 +159,8 @@ OFFERED: some.SearchStrategy[tuple[str, dict[str, Any], list[Update]]] = some.on
     ),
     some.tuples(
         some.just("Write"),
-        some.just({"file_path": "/work/project/a", "content": "x"}),
-        _bundle(some.just(ACCEPT_EDITS), some.just(directories("/work/project"))).map(
+        some.just({"file_path": "/repo/project/a", "content": "x"}),
+        _bundle(some.just(ACCEPT_EDITS), some.just(directories("/repo/project"))).map(
             lambda made: [*made, ACCEPT_EDITS]
         ),
     ),

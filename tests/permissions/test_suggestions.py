@@ -22,7 +22,7 @@ TOOLS: list[tuple[str, dict[str, Any]]] = [
     ("Bash", {"command": "npm test"}),
     ("Read", {"file_path": "/tmp/x/a"}),
     ("Grep", {"pattern": "x"}),
-    ("Write", {"file_path": "/work/project/a", "content": "x"}),
+    ("Write", {"file_path": "/repo/project/a", "content": "x"}),
     ("Edit", {"file_path": "/home/user/.claude/settings.json"}),
     ("SandboxNetworkAccess", {"host": "example.com"}),
     ("mcp__x__y", {}),

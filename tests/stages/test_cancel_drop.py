@@ -271,6 +271,7 @@ def test_a_cancel_of_claude_codes_own_work(run: StepRunner) -> None:
     """Work that no prompt asked for has ended when Claude Code is idle: then the client is told."""
     play(run, work("running"), cancel())
     assert gave(run, text("tail"), work("requires_action")) == [text("tail"), work("requires_action")]
+    assert gave(run, prompt(2), over(2)) == [prompt(2), over(2)]  # it came behind the cancel
     assert gave(run, work("idle")) == [WorkStopped(session=S), work("idle")]
     assert gave(run, text("nothing")) == []
 
@@ -303,6 +304,15 @@ def test_a_second_cancel_takes_what_is_new(run: StepRunner) -> None:
     play(run, prompt(2), cancel(), over(2))
     assert gave(run, started(2), text("tail"), over(1)) == [started(2), text("tail"), WorkStopped(session=S), over(1)]
     assert gave(run, prompt(3), started(3), text("hello"))[2:] == [text("hello")]
+
+
+def test_a_second_cancel_meets_the_start_of_its_prompt(run: StepRunner) -> None:
+    """A prompt that begins just when the second cancel comes is stopped work from its first frame, answered or not."""
+    tell(run)
+    play(run, requesting(1), prompt(2), cancel(), started(2), requesting(1, 2))
+    assert gave(run, text("nothing")) == []
+    play(run, over(2), requesting(2))
+    assert gave(run, text("nothing")) == []
 
 
 def test_cancel_request(run: StepRunner) -> None:
@@ -683,6 +693,17 @@ def test_a_late_verdict(two: StepRunner) -> None:
     assert shown(two.client, "ask x") == 1
     assert gave(two, use("x")) == [withdrawn("x"), ask_for("x").denied(DENIED), WorkStopped(session=S)]
     assert gave(two, reply("x")) == []
+
+
+def test_an_early_ask_goes_with_its_tool_use(two: StepRunner) -> None:
+    """An ask that was shown when its wait was over is the stopped work's as soon as the stream shows its tool use as
+    that: it is taken back when the client is told. Until then nobody knows whose it is, and it stays."""
+    stop(two)
+    play(two, ask_for("x"), ask_for("y"))
+    two.advance(2)
+    play(two, use("x"))
+    assert gave(two, over(1)) == [withdrawn("x"), ask_for("x").denied(DENIED), WorkStopped(session=S), over(1)]
+    assert gave(two, prompt(2), started(2), use("y"), reply("y"))[2:] == [use("y"), reply("y")]
 
 
 def test_a_tool_use_that_is_never_shown(two: StepRunner) -> None:

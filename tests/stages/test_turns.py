@@ -499,6 +499,7 @@ def test_the_backstop_counts_from_the_first_cancel(run: StepRunner) -> None:
 def test_the_backstop_goes_with_its_turn(run: StepRunner) -> None:
     """The time of one cancel does not end a turn that was cancelled later."""
     play(run, prompt(1), started(1), cancel(), result(1))
+    assert len(run.timers) == 0
     run.advance(20)
     play(run, prompt(2), started(2), cancel())
     run.advance(29.999)
@@ -712,10 +713,11 @@ def test_a_cancel_of_a_follow_up(run: StepRunner, end: Message | None) -> None:
     assert ended(sent, 1).usage != TokenCount()
 
 
-def test_a_cancel_before_the_result_is_no_hold(run: StepRunner) -> None:
-    """A stopped turn waits for no subagent."""
+@pytest.mark.parametrize("is_error", [True, False])
+def test_a_cancel_before_the_result_is_no_hold(run: StepRunner, is_error: bool) -> None:
+    """A stopped turn waits for no subagent, whether it was interrupted or had just ended."""
     play(run, prompt(1), started(1), subagent("a"), cancel())
-    assert answers(gave(run, result(1, is_error=True))) == [(1, "cancelled")]
+    assert answers(gave(run, result(1, is_error=is_error))) == [(1, "cancelled")]
 
 
 # ------------------------------------------------------------------------------------------------- as a stage

@@ -179,7 +179,7 @@ class AgentProcess:
                 if self._eof or left <= 0 or not self._changed.wait(left):
                     raise AssertionError(f"{what} did not come; the end of what did: {self.told()[-12:]}\n{self.log()}")
 
-    def answer(self, number: int) -> Message:
+    def answer(self, number: int | str) -> Message:
         """The answer to a request."""
         found: Message = self.wait_for(lambda seen: self._answers.get(number), f"the answer to request {number}")
         return found

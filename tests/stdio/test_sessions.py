@@ -30,9 +30,12 @@ def test_whole_life(agent: AgentProcess, model: ScriptedModel, home: Path) -> No
     """New, prompt, close, list, load, resume, fork, delete: the replay tells what the live turn told, before the load
     is answered, and whoever comes after goes on with the conversation."""
     work = home / "life"
-    turn = [Think("hmm"), Say("I write."), UseTool("Write", {"file_path": str(work / "w.txt"), "content": "one\n"})]
+    write = UseTool("Write", {"file_path": str(work / "w.txt"), "content": "one\n"})
     edit = UseTool("Edit", {"file_path": str(work / "w.txt"), "old_string": "one", "new_string": "two"})
-    model.on("please work", [turn, [edit, UseTool("Bash", {"command": "echo q"})], [Say("All done.")]])
+    model.on(
+        "please work",
+        [[Think("hmm"), Say("I write."), write], [edit, UseTool("Bash", {"command": "echo q"})], [Say("All done.")]],
+    )
     session = agent.new_session(work)
     begun = len(agent.seen)
     agent.answer(agent.prompt(session, "please work"))
@@ -47,7 +50,7 @@ def test_whole_life(agent: AgentProcess, model: ScriptedModel, home: Path) -> No
     past = _told(agent, session, begun, at)
     assert past.pop("user_message_chunk") == "please work"
     assert past == live
-    assert list(live["calls"].values())[0]["status"] == "completed"
+    assert next(iter(live["calls"].values()))["status"] == "completed"
     assert not [seen for seen in agent.seen[begun:at] if seen.update.get("sessionUpdate") == "usage_update"]
     assert agent.answer(agent.prompt(session, "go on"))["result"]["stopReason"] == "end_turn"
     assert "please work" in _asked(model, "go on")

@@ -11,6 +11,7 @@ import pytest
 from acpbridge.testing import Say, ScriptedModel, UseTool, Wait
 from tests.stdio.agent_process import AgentProcess, Message
 
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("restarts")
@@ -32,7 +33,7 @@ def test_killed_between_turns(agent: AgentProcess, model: ScriptedModel, home: P
     _set(agent, session, "effort", "high")
     begun = len(agent.seen)
     _kill(agent, session)
-    assert agent.answer(agent.prompt(session, "are you there"))["result"]["stopReason"] == "end_turn"
+    _works(agent, session, "are you there")
     request = model.wait_for_request(lambda request: "are you there" in request.prompt and request.kind == "main")
     assert "remember me" in str(request.body["messages"])
     assert request.body["model"] == "claude-sonnet-5-5"
@@ -46,6 +47,7 @@ def test_killed_between_turns(agent: AgentProcess, model: ScriptedModel, home: P
 def test_killed_during_a_turn(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
     """Killed in mid-turn: the prompt fails with the exit code, its open call is closed before, and the next works."""
     session = agent.new_session(home / "during")
+    agent.answer(agent.prompt(session, "first of all"))
     gate = model.gate()
     model.on("tell me all", [[Say("It began"), Wait(gate), Say("THE END")]])
     prompt = agent.prompt(session, "tell me all")
@@ -57,9 +59,8 @@ def test_killed_during_a_turn(agent: AgentProcess, model: ScriptedModel, home: P
     assert "exit code -9" in error["message"]
     assert error["data"]["exitCode"] == -9
     assert agent.open_calls() == []
-    answer = agent.answer(agent.prompt(session, "and on"))
-    assert "result" in answer, answer
-    assert "tell me all" in _asked(model, "and on")
+    _works(agent, session, "and from there")
+    assert "first of all" in _asked(model, "and from there")
 
 
 def test_killed_with_a_permission_open(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
@@ -77,14 +78,27 @@ def test_killed_with_a_permission_open(agent: AgentProcess, model: ScriptedModel
     assert agent.open_calls() == []
     assert not target.exists()
     agent.choose = lambda request: "allow-once"
-    assert agent.answer(agent.prompt(session, "never mind"))["result"]["stopReason"] == "end_turn"
+    _works(agent, session, "never mind")
+
+
+def test_killed_in_the_first_turn(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
+    """Killed before anything of the conversation is on the disk: the next prompt begins it."""
+    session = agent.new_session(home / "first")
+    gate = model.gate()
+    model.on("never answered", [[Say("Hardly"), Wait(gate), Say(" more")]])
+    prompt = agent.prompt(session, "never answered")
+    agent.chunk("Hardly")
+    _kill(agent, session)
+    assert agent.answer(prompt)["error"]["code"] == -32603
+    gate.open()
+    _works(agent, session, "then this")
 
 
 def test_killed_before_the_first_prompt(agent: AgentProcess, home: Path) -> None:
     """A session without a conversation is started again too, under its own id."""
     session = agent.new_session(home / "early")
     _kill(agent, session)
-    assert agent.answer(agent.prompt(session, "first words"))["result"]["stopReason"] == "end_turn"
+    _works(agent, session, "first words")
     listed = agent.answer(agent.request("session/list", {"cwd": str(home / "early")}))["result"]["sessions"]
     assert [row["sessionId"] for row in listed] == [session]
 
@@ -93,9 +107,14 @@ def test_killed_twice(agent: AgentProcess, home: Path) -> None:
     """It may die as often as it likes."""
     session = agent.new_session(home / "twice")
     for count in range(2):
-        assert agent.answer(agent.prompt(session, f"number {count}"))["result"]["stopReason"] == "end_turn"
+        _works(agent, session, f"number {count}")
         _kill(agent, session)
     assert agent.answer(agent.request("session/close", {"sessionId": session}))["result"] == {}
+
+
+def _works(agent: AgentProcess, session: str, prompt: str) -> None:
+    answer = agent.answer(agent.prompt(session, prompt))
+    assert answer.get("result", answer).get("stopReason") == "end_turn", f"{answer}\n{agent.log()[-3000:]}"
 
 
 def _set(agent: AgentProcess, session: str, name: str, value: str) -> Message:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import queue
 import threading
 from collections.abc import Hashable
 
@@ -188,22 +189,36 @@ def test_timers_fire_by_themselves() -> None:
     assert moments[1] - moments[0] >= 0.02
 
 
-def test_a_nearer_timer_overtakes() -> None:
+class Watched(SystemClock):
+    """Says when the `timers` thread looks at it."""
+
+    def __init__(self) -> None:
+        self.looks = threading.Semaphore(0)
+
+    def now(self) -> float:
+        if threading.current_thread().name == "timers":
+            self.looks.release()
+        return super().now()
+
+    def wait_looks(self, number: int) -> None:
+        for _ in range(number):
+            assert self.looks.acquire(timeout=SECONDS)
+
+
+@pytest.mark.parametrize("far", [3600.0, math.inf])
+def test_a_nearer_timer_overtakes(far: float) -> None:
     """A timer that is set later and due earlier wakes the thread that waits for a far one, or for ever."""
-    fired: list[int] = []
-    done = threading.Event()
-
-    def take(message: Message) -> None:
-        assert isinstance(message, Down)
-        fired.append(message.number)
-        if len(fired) == 2:
-            done.set()
-
-    fuse = Fuse({1: math.inf, 2: 3600.0, 3: 0.02, 4: 0.0})
-    with ThreadRunner(Pipeline([fuse]), to_client=take, to_agent=lambda message: None) as runner:
-        runner.feed(Up(number=1), Up(number=2), Up(number=3), Up(number=4))
-        assert done.wait(SECONDS)
-    assert fired == [4, 3], "and the end does not wait for the others"
+    fired, clock = queue.SimpleQueue[Message](), Watched()
+    fuse = Fuse({1: far, 2: 0.01, 3: 0.0})
+    with ThreadRunner(Pipeline([fuse]), to_client=fired.put, to_agent=fired.put, clock=clock) as runner:
+        clock.wait_looks(1)
+        runner.feed(Up(number=1))
+        clock.wait_looks(2)  # is it due? how long is it till then?
+        runner.feed(Up(number=2))
+        assert fired.get(timeout=SECONDS) == Down(number=2)
+        runner.feed(Up(number=3))
+        assert fired.get(timeout=SECONDS) == Down(number=3)
+    assert fired.empty(), "and the end does not wait for the far one"
 
 
 def test_the_end_comes_before_a_timer() -> None:

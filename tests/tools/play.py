@@ -22,7 +22,7 @@ from middleware.messages import (
 from tests.acp.official import problems
 
 SESSION = "s"
-CWD = "/work/project"
+CWD = "/repo/project"
 HOME = "/home/user"
 
 PLAIN = ClientProfile()

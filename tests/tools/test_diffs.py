@@ -12,7 +12,7 @@ from middleware import acp
 from middleware.messages import FileState
 from middleware.tools import Contents, diffs
 
-PATH = "/work/a.py"
+PATH = "/repo/a.py"
 
 
 def sides(contents: Contents) -> list[tuple[str | None, str]]:

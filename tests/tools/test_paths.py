@@ -10,12 +10,12 @@ from middleware.tools import paths
 @pytest.mark.parametrize(
     ("path", "cwd", "expected"),
     [
-        ("/work/project/a.py", "/work/project", "a.py"),
-        ("/work/project/src/a.py", "/work/project", "src/a.py"),
-        ("/work/project", "/work/project", "."),
-        ("/work/projects/a.py", "/work/project", "/work/projects/a.py"),
-        ("/work/project/../other/a.py", "/work/project", "/work/project/../other/a.py"),
-        ("a.py", "/work/project", "a.py"),
+        ("/repo/project/a.py", "/repo/project", "a.py"),
+        ("/repo/project/src/a.py", "/repo/project", "src/a.py"),
+        ("/repo/project", "/repo/project", "."),
+        ("/repo/projects/a.py", "/repo/project", "/repo/projects/a.py"),
+        ("/repo/project/../other/a.py", "/repo/project", "/repo/project/../other/a.py"),
+        ("a.py", "/repo/project", "a.py"),
         ("/a.py", "/", "a.py"),
         ("/a.py", "", "/a.py"),
         (r"C:\work\project\src\a.py", r"C:\work\project", r"src\a.py"),
@@ -50,10 +50,10 @@ def test_is_inside(path: str, directory: str, inside: bool) -> None:
 @pytest.mark.parametrize(
     ("path", "cwd", "expected"),
     [
-        ("x/./y", "/work", "/work/x/y"),
-        ("/x/../y", "/work", "/y"),
+        ("x/./y", "/repo", "/repo/x/y"),
+        ("/x/../y", "/repo", "/y"),
         ("x", r"C:\work", r"C:\work\x"),
-        (r"C:\x", "/work", r"C:\x"),
+        (r"C:\x", "/repo", r"C:\x"),
     ],
 )
 def test_absolute(path: str, cwd: str, expected: str) -> None:

@@ -56,7 +56,7 @@ def test_any_content_gives_legal_acp(content: Any, is_error: bool) -> None:
 def test_any_object_gives_legal_acp(structured: dict[str, Any]) -> None:
     """Whatever a tool's own object is, the update is legal, and ends the call."""
     for name in ("Bash", "Read", "Write", "Edit", "Agent", "WebSearch", "ExitPlanMode"):
-        input = {"file_path": "/work/a", "content": "x"}
+        input = {"file_path": "/repo/a", "content": "x"}
         (_, *updates) = played(ToolCalls(), use(name, input), result("ok", structured=structured))
         assert merged(updates)["status"] == "completed"
 

@@ -1,0 +1,423 @@
+"""Questions to the person: how they are put, what the answers mean, and who is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from middleware import Message, Pipeline, acp
+from middleware.errors import Failure
+from middleware.messages import (
+    AgentGone,
+    AskWithdrawn,
+    ClaudeStarted,
+    Closing,
+    Elicitation,
+    ElicitationAnswer,
+    ElicitationCompleted,
+    ElicitationReply,
+    Initialized,
+    PermissionAnswer,
+    PermissionAsk,
+    PermissionRequest,
+    Question,
+    SessionClosed,
+    SessionRestarted,
+    ToolUse,
+)
+from middleware.profile import ClientProfile
+from middleware.questions import Answers, Asked, answers_from, asked_in, form_for, updated_input
+from middleware.questions.asked import Option
+from middleware.stages import CancelDrop, Permissions, Questions
+from middleware.stages.questions import ABORTED, NO_QUESTIONS, NOT_ASKABLE, ONE_CHOICE, UNANSWERED
+from middleware.stepping import StepRunner
+from middleware.testing import assert_one_answer, check_stage
+
+S = "s"
+OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "preview": "┌─┐"}]
+PICK = {"question": "Which?", "header": "Pick", "multiSelect": False, "options": OPTIONS}
+MANY = {"question": "Which ones?", "header": "Many", "multiSelect": True, "options": OPTIONS}
+FORMS = {"elicitation": {"form": {}, "url": {}}}
+
+
+def ask(*questions: Any, tool_use: str | None = "x", **members: Any) -> PermissionAsk:
+    given = {"questions": list(questions), "metadata": 1}
+    return PermissionAsk(session=S, ask="q", tool_use=tool_use, name="AskUserQuestion", input=given, **members)
+
+
+def reply(action: Any = "accept", **content: Any) -> ElicitationReply:
+    return ElicitationReply(session=S, ask="q", action=action, content=content)
+
+
+def chosen(option: str | None) -> ElicitationReply:
+    return ElicitationReply(session=S, ask="q", action="accept" if option else "cancel", option=option)
+
+
+def runner(capabilities: dict[str, Any] | None = None) -> StepRunner:
+    """The stage where it stands: between what decides whether it is shown, and Claude Code."""
+    run = StepRunner(Pipeline([CancelDrop(one_order=True), Permissions(), Questions(new_uuid=lambda: "new")]))
+    run.feed(Initialized(profile=ClientProfile(capabilities=FORMS if capabilities is None else capabilities))).run()
+    run.feed(ToolUse(session=S, tool_use="x", name="AskUserQuestion")).run()
+    run.agent.clear()
+    run.client.clear()
+    return run
+
+
+def put(run: StepRunner, *messages: Message) -> list[Message]:
+    """What the client is asked."""
+    run.feed(*messages).run()
+    return [message for message in run.client if isinstance(message, Elicitation | PermissionRequest)]
+
+
+def answered(run: StepRunner, *replies: ElicitationReply) -> PermissionAnswer:
+    """What Claude Code is told in the end."""
+    for one in replies:
+        run.feed(one).run()
+    [answer] = [message for message in run.agent if isinstance(message, PermissionAnswer)]
+    assert_one_answer(run)
+    return answer
+
+
+# ------------------------------------------------------------------------------------------ as a form
+
+
+def test_form() -> None:
+    """One question: its text is the form's message, its options are the choices, and beside them is a free text."""
+    [question] = put(runner(), ask(PICK, agent="child"))
+    assert isinstance(question, Question)
+    assert (question.ask, question.tool_use, question.agent, question.message) == ("q", "x", "child", "Which?")
+    assert question.options == ()
+    assert question.schema == {
+        "type": "object",
+        "properties": {
+            "question_0": {
+                "type": "string",
+                "title": "Pick",
+                "oneOf": [
+                    {"const": "A", "title": "A", "description": "first"},
+                    {"const": "B", "title": "B", "_meta": {"_claude/askUserQuestionOption": {"preview": "┌─┐"}}},
+                ],
+            },
+            "question_0_custom": {
+                "type": "string",
+                "title": "Other",
+                "description": "Type your own answer, or add a note to the option you chose above (optional).",
+            },
+        },
+    }
+
+
+def test_form_of_several() -> None:
+    """Several questions: each has its text with it, and one of several choices is a list."""
+    [question] = put(runner(), ask(PICK, MANY))
+    assert isinstance(question, Question)
+    assert question.message == "Please answer the following questions."
+    properties = question.schema["properties"]
+    assert properties["question_0"]["description"] == "Which?"
+    assert properties["question_1"]["type"] == "array"
+    assert [option["const"] for option in properties["question_1"]["items"]["anyOf"]] == ["A", "B"]
+    assert properties["question_1_custom"]["description"].startswith("Type your own answer to add")
+    acp.structure(question.schema, acp.ElicitationSchema)
+
+
+def test_form_for_air() -> None:
+    """JetBrains AIR is told which text is whose."""
+    [asked] = asked_in({"questions": [PICK]})
+    own = form_for([asked], air=True)[1]["properties"]["question_0_custom"]["_meta"]
+    assert own["_askUserQuestionCustomAnswer"] == {"questionId": "question_0", "isCustomAnswer": True}
+    assert own["jetbrains"]["air"]["customAnswer"] == own["_askUserQuestionCustomAnswer"]
+    assert "_meta" not in form_for([asked])[1]["properties"]["question_0_custom"]
+
+
+def test_asked_in() -> None:
+    """What has no text or no options is no question; what has no label is no option."""
+    wrong = [{"question": 1, "options": OPTIONS}, {"question": "x", "options": []}, "y", {"question": "z"}]
+    mixed = {"question": "ok", "options": [{"label": 3}, {"label": "A"}]}
+    assert asked_in({"questions": [*wrong, mixed]}) == (Asked(question="ok", options=(Option(label="A"),)),)
+    assert asked_in({"questions": "none"}) == asked_in({}) == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "answers", "notes"),
+    [
+        ({"question_0": "A"}, {"Which?": "A"}, {}),
+        ({"question_0": "A", "question_0_custom": " but why "}, {"Which?": "A"}, {"Which?": "but why"}),
+        ({"question_0_custom": "mine"}, {"Which?": "mine"}, {}),
+        ({"question_0": "", "question_0_custom": " "}, {}, {}),
+        ({"question_0": None, "question_9": "A"}, {}, {}),
+        ({"question_0": 3}, {"Which?": "3"}, {}),
+        ({"question_1": ["A", "B"], "question_1_custom": " C "}, {"Which ones?": "A, B, C"}, {}),
+        ({"question_1": ["A, x", 'B"y']}, {"Which ones?": '"A, x", "B\\"y"'}, {}),
+        ({"question_1": [True, {}, ""]}, {"Which ones?": "true"}, {}),
+        ({"question_1_custom": "C"}, {"Which ones?": "C"}, {}),
+    ],
+)
+def test_answers(content: dict[str, Any], answers: dict[str, str], notes: dict[str, str]) -> None:
+    """A choice wins, and a text beside it is a note; several are joined; what says nothing is no answer (10.1)."""
+    assert answers_from(asked_in({"questions": [PICK, MANY]}), content) == Answers(answers=answers, notes=notes)
+
+
+def test_updated_input() -> None:
+    """The input runs with the answers in it, and says of each question without one why, where that is understood."""
+    questions = asked_in({"questions": [PICK, MANY]})
+    given = Answers(answers={"Which?": "A"}, notes={"Which?": "n"})
+    assert updated_input({"a": 1}, questions, given, None) == {
+        "a": 1,
+        "answers": {"Which?": "A"},
+        "annotations": {"Which?": {"notes": "n"}},
+    }
+    told = updated_input({}, questions, given, "skipped")["annotations"]
+    assert told == {"Which?": {"notes": "n"}, "Which ones?": {"unanswered": "skipped"}}
+    assert "annotations" not in updated_input({}, questions[:1], Answers(answers={"Which?": "A"}), "skipped")
+
+
+def test_accepted() -> None:
+    """The tool runs with its input and the answers, and is named."""
+    run = runner()
+    put(run, ask(PICK))
+    answer = answered(run, reply(question_0="A"))
+    assert (answer.decision, answer.tool_use) == ("allow", "x")
+    assert answer.updated_input == {"questions": [PICK], "metadata": 1, "answers": {"Which?": "A"}}
+
+
+@pytest.mark.parametrize(("action", "word"), [("decline", "dismissed"), ("accept", "skipped")])
+def test_unanswered(action: str, word: str) -> None:
+    """Who declines, or sends an empty form, lets the tool run without answers; a Claude Code that knows is told why."""
+    for capable in (True, False):
+        run = runner()
+        run.feed(ClaudeStarted(session=S, capabilities=(UNANSWERED,) if capable else ())).run()
+        put(run, ask(PICK))
+        given = answered(run, reply(action)).updated_input
+        assert given is not None
+        assert given["answers"] == {}
+        assert given.get("annotations") == ({"Which?": {"unanswered": word}} if capable else None)
+
+
+def test_cancelled() -> None:
+    """Who cancels aborts the tool use."""
+    run = runner()
+    put(run, ask(PICK))
+    answer = answered(run, reply("cancel"))
+    assert (answer.decision, answer.message) == ("abort", ABORTED)
+
+
+def test_client_fails() -> None:
+    """A client that cannot show it: the model is told so."""
+    run = runner()
+    put(run, ask(PICK))
+    answer = answered(run, ElicitationReply(session=S, ask="q", failure=Failure.internal("no window")))
+    assert (answer.decision, answer.message) == ("deny", NOT_ASKABLE)
+
+
+@pytest.mark.parametrize("questions", [(), ({"question": "x"},), ("text",)])
+def test_no_questions(questions: Any) -> None:
+    """A use without a valid question is denied, and nothing is shown."""
+    run = runner()
+    assert put(run, ask(*questions)) == []
+    assert answered(run).message == NO_QUESTIONS
+
+
+# ------------------------------------------------------------------------------------------ without forms
+
+
+def test_choice() -> None:
+    """Without forms a question is a request with one option a choice, and one for no answer."""
+    run = runner({})
+    [question] = put(run, ask(PICK, agent="child"))
+    assert isinstance(question, Question)
+    assert [(option.option_id, option.name, option.kind) for option in question.options] == [
+        ("choice-0", "A", "allow_once"),
+        ("choice-1", "B", "allow_once"),
+        ("dismiss", "Don't answer", "reject_once"),
+    ]
+    assert question.call is not None
+    assert (question.call.tool_call_id, question.call.title, question.agent) == ("x", "Which?", "child")
+    assert "- **A**: first" in str(question.call.content)
+    assert "┌─┐" in str(question.call.content)
+    answer = answered(run, chosen("choice-1"))
+    assert answer.updated_input is not None
+    assert answer.updated_input["answers"] == {"Which?": "B"}
+
+
+def test_choices_one_after_the_other() -> None:
+    """Several questions are put one after the other, and answered together."""
+    run = runner({})
+    second = {**PICK, "question": "And then?"}
+    assert len(put(run, ask(PICK, second))) == 1
+    asked = put(run, chosen("choice-0"))
+    assert [question.message for question in asked if isinstance(question, Question)] == ["Which?", "And then?"]
+    answer = answered(run, chosen("choice-1"))
+    assert answer.updated_input is not None
+    assert answer.updated_input["answers"] == {"Which?": "A", "And then?": "B"}
+
+
+def test_choice_is_dismissed() -> None:
+    """Who does not answer one is asked no further, and what was answered counts."""
+    run = runner({})
+    put(run, ask(PICK, {**PICK, "question": "2"}, {**PICK, "question": "3"}), chosen("choice-0"))
+    answer = answered(run, chosen("dismiss"))
+    assert answer.updated_input is not None
+    assert answer.updated_input["answers"] == {"Which?": "A"}
+
+
+@pytest.mark.parametrize(
+    ("option", "message"), [(None, ABORTED), ("allow", "Permission option was not offered: allow")]
+)
+def test_choice_is_none(option: str | None, message: str) -> None:
+    """A cancelled request, and an option that was not offered, abort the tool use."""
+    run = runner({})
+    put(run, ask(PICK))
+    answer = answered(run, chosen(option))
+    assert (answer.decision, answer.message) == ("abort", message)
+
+
+def test_several_choices_without_forms() -> None:
+    """What cannot be put without a form is denied with what to do instead."""
+    run = runner({})
+    assert put(run, ask(PICK, MANY)) == []
+    assert answered(run).message == ONE_CHOICE
+
+
+# ------------------------------------------------------------------------------------------ order and ends
+
+
+def test_the_call_is_announced_first() -> None:
+    """A source that asks before its stream gets there: the use is shown before the question, and only then."""
+    run = runner()
+    run.feed(ask(PICK, tool_use="early")).run()
+    kinds = [type(message) for message in run.client]
+    assert kinds == [ToolUse, Question]
+    assert [type(message) for message in put(run, attrs_ask())] == [Question, Question]
+
+
+def attrs_ask() -> PermissionAsk:
+    """A second ask, for the use that the stream has shown."""
+    return PermissionAsk(session=S, ask="r", tool_use="x", name="AskUserQuestion", input={"questions": [PICK]})
+
+
+def test_other_asks_pass() -> None:
+    """A permission is none of this stage's business."""
+    run = StepRunner(Pipeline([Questions()]))
+    other = PermissionAsk(session=S, ask="p", name="Write")
+    run.feed(other).run()
+    assert run.client == [other]
+
+
+@pytest.mark.parametrize("capabilities", [FORMS, {}])
+def test_withdrawn(capabilities: dict[str, Any]) -> None:
+    """A question that Claude Code takes back is taken back from the client, and a late answer is nobody's."""
+    run = runner(capabilities)
+    put(run, ask(PICK), AskWithdrawn(session=S, ask="q"))
+    assert run.client[-1] == AskWithdrawn(session=S, ask="q")
+    run.feed(reply(question_0="A")).run()
+    assert run.agent == []
+
+
+@pytest.mark.parametrize(
+    "end",
+    [AgentGone(session=S), SessionRestarted(session=S), SessionClosed(session=S)],
+    ids=lambda end: type(end).__name__,
+)
+def test_end_of_the_session(end: Message) -> None:
+    """With its Claude Code every open question is gone: the client is told, and nobody is answered twice."""
+    run = StepRunner(Pipeline([Questions()]))
+    run.feed(Initialized(profile=ClientProfile(capabilities=FORMS))).run()
+    run.feed(ask(PICK), Elicitation(session=S, ask="e", message="who?"), end).run()
+    assert run.client[-3:] == [AskWithdrawn(session=S, ask="q"), AskWithdrawn(session=S, ask="e"), end]
+
+
+def test_closing() -> None:
+    """A client that is gone cannot answer: the tool use is aborted, the server is told `cancel`."""
+    run = StepRunner(Pipeline([Questions()]))
+    run.feed(Initialized(profile=ClientProfile(capabilities=FORMS))).run()
+    run.feed(ask(PICK), Elicitation(session=S, ask="e", message="who?")).run()
+    run.feed(Closing()).run()
+    tool, server = run.agent[1:3]
+    assert isinstance(tool, PermissionAnswer)
+    assert tool.decision == "abort"
+    assert server == ElicitationAnswer(session=S, ask="e", action="cancel")
+    assert_one_answer(run)
+
+
+# ------------------------------------------------------------------------------------------ MCP servers
+
+
+def foreign(mode: Any = "form", **members: Any) -> Elicitation:
+    return Elicitation(session=S, ask="q", message="who?", mode=mode, server="srv", **members)
+
+
+def test_mcp_form() -> None:
+    """A server's form goes out with its schema, completed, and its answer comes back as it is."""
+    run = runner()
+    [asked] = put(run, foreign(schema={"required": ["a"], "properties": None, "title": "T"}))
+    assert isinstance(asked, Elicitation)
+    assert asked.schema == {"required": ["a"], "properties": {}, "title": "T", "type": "object"}
+    run.feed(reply(name="Bo")).run()
+    assert run.agent == [ElicitationAnswer(session=S, ask="q", action="accept", content={"name": "Bo"})]
+
+
+@pytest.mark.parametrize(
+    ("given", "action", "content"),
+    [
+        (reply(), "accept", {}),
+        (ElicitationReply(session=S, ask="q", action="accept"), "accept", {}),
+        (reply("decline", a=1), "decline", None),
+        (reply("cancel"), "cancel", None),
+        (ElicitationReply(session=S, ask="q", action="decline", failure=Failure.internal()), "cancel", None),
+    ],
+)
+def test_mcp_answers(given: ElicitationReply, action: str, content: Any) -> None:
+    """Accept has an object, decline and cancel have none; a client that fails has not declined."""
+    run = runner()
+    put(run, foreign())
+    run.feed(given).run()
+    assert run.agent == [ElicitationAnswer(session=S, ask="q", action=action, content=content)]  # type: ignore[arg-type]
+
+
+def test_mcp_url() -> None:
+    """A URL keeps its server's id, or is given one."""
+    for given, used in (("their", "their"), (None, "new")):
+        [asked] = put(runner(), foreign("url", url="https://x.test", elicitation=given))
+        assert isinstance(asked, Elicitation)
+        assert (asked.url, asked.elicitation) == ("https://x.test", used)
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "mode", "asked"),
+    [
+        ({}, "form", False),
+        ({}, "url", False),
+        ({"elicitation": {"url": {}}}, "form", False),
+        ({"elicitation": {"form": {}}}, "url", False),
+        ({"elicitation": {"form": {}}}, "form", True),
+        ({"elicitation": {"url": {}}}, "url", True),
+    ],
+)
+def test_mcp_refused(capabilities: dict[str, Any], mode: str, asked: bool) -> None:
+    """A client is asked what it can be asked; any other question is cancelled at once."""
+    run = runner(capabilities)
+    assert bool(put(run, foreign(mode, url="https://x.test"))) is asked
+    assert (run.agent == [ElicitationAnswer(session=S, ask="q", action="cancel")]) is not asked
+
+
+def test_mcp_wrong_schema() -> None:
+    """A schema that no client could be sent is not sent."""
+    run = runner()
+    assert put(run, foreign(schema={"properties": {"a": {"type": "array"}}})) == []
+    assert run.agent == [ElicitationAnswer(session=S, ask="q", action="cancel")]
+
+
+def test_completed() -> None:
+    """The end of what a URL asked for is told to clients that have URLs."""
+    done = ElicitationCompleted(session=S, elicitation="e")
+    for capabilities, told in ((FORMS, [done]), ({}, [])):
+        run = runner(capabilities)
+        run.feed(done).run()
+        assert run.client == told
+
+
+def test_conformance() -> None:
+    """The stage passes what it does not know, shares no state, and does the same on a thread."""
+    script = [Initialized(profile=ClientProfile(capabilities=FORMS)), ask(PICK), reply(question_0="A"), ask(MANY)]
+    check_stage(lambda: Questions(new_uuid=lambda: "new"), script)

@@ -1,0 +1,150 @@
+"""MCP servers through the real program and the real Claude Code, with real servers in processes of their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acpbridge.claude.options import MCP_STARTS_WITHIN
+from acpbridge.testing import Say, ScriptedModel, UseTool, Wait
+from tests.stdio.agent_process import AgentProcess, Seen
+from tests.stdio.mcp_client import Gate, server, texts
+
+HINT = (
+    "Run `/mcp reconnect <server>` to reconnect one server, or `/mcp reconnect` to reconnect every server that is not "
+    "connected and not disabled."
+)
+CONNECTED = "**Connected**\n- `tiny`: 5 tools"
+FAILED = "**Failed**\n- `broken`: Connection closed"
+BOTH = f"**MCP servers:** 2 (1 failed, 1 connected)\n\n{FAILED}\n\n{CONNECTED}\n\n{HINT}"
+
+
+@pytest.fixture(scope="module")
+def shared(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
+    with AgentProcess(model, tmp_path_factory.mktemp("mcp") / "home") as agent:
+        agent.initialize()
+        yield agent
+
+
+@pytest.fixture(scope="module")
+def session(shared: AgentProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A session with a server that works and one that does not start."""
+    servers = [server("tiny"), server("broken", MCP_TEST_FAIL="1")]
+    return shared.new_session(tmp_path_factory.mktemp("mcp"), mcpServers=servers)
+
+
+def say(agent: AgentProcess, session: str, text: str) -> list[str]:
+    """Prompt, and what was said in answer."""
+    before = len(texts(agent, session))
+    answer = agent.answer(agent.prompt(session, text))
+    assert answer["result"]["stopReason"] == "end_turn"
+    return texts(agent, session)[before:]
+
+
+def test_what_is_missing_is_told_once(shared: AgentProcess, session: str, model: ScriptedModel) -> None:
+    """A server of the client's that does not start is told by its name, with the first prompt and never again."""
+    told = '**MCP server "broken" failed to start:** Its tools are unavailable in this session. Run /mcp for the error.'
+    assert say(shared, session, "first") == [told, "echo: first"]
+    assert say(shared, session, "second") == ["echo: second"]
+
+
+def test_commands_in_the_chat(shared: AgentProcess, session: str, model: ScriptedModel) -> None:
+    """Status, reconnect, disable and enable: one answer each in the reference's words, and none of it reaches the
+    model."""
+    asked = len(model.requests)
+    assert say(shared, session, "/mcp") == [BOTH]
+    assert say(shared, session, "/mcp reconnect tiny") == [f"- Reconnected `tiny`\n\n{BOTH}"]
+    assert say(shared, session, "/mcp disable tiny") == [
+        f"- Disabled `tiny`\n\n**MCP servers:** 2 (1 failed, 1 disabled)\n\n{FAILED}\n\n**Disabled:** `tiny`\n\n{HINT}"
+    ]
+    assert say(shared, session, "/mcp enable tiny") == [f"- Enabled `tiny`\n\n{BOTH}"]
+    assert say(shared, session, "/mcp reconnect broken") == [
+        f"- Couldn't reconnect `broken`: Connection closed\n\n{BOTH}"
+    ]
+    assert say(shared, session, "/mcp enable nosuch") == [f"There's no MCP server named `nosuch`.\n\n{BOTH}"]
+    assert say(shared, session, "/mcp disable") == [
+        f"Name a server or `all`, for example `/mcp disable <server>`.\n\n{BOTH}"
+    ]
+    assert [request for request in model.requests[asked:] if request.kind == "main"] == []
+
+
+def test_tools(shared: AgentProcess, session: str, model: ScriptedModel) -> None:
+    """A server's tools are tool calls: one that gives something, and one that fails."""
+    echo = UseTool("mcp__tiny__echo", {"text": "hello"})
+    model.on("use the server", [[echo], [UseTool("mcp__tiny__fails")], [Say("used")]])
+    before = len(shared.seen)
+    say(shared, session, "use the server")
+    ended = [item.update for item in shared.seen[before:] if item.update.get("status") in ("completed", "failed")]
+    assert [update["status"] for update in ended] == ["completed", "failed"]
+    assert "echo: hello" in str(ended[0]["content"])
+    assert "fails as it should" in str(ended[1]["content"])
+
+
+def test_prompts(shared: AgentProcess, session: str, model: ScriptedModel) -> None:
+    """A server's prompts are offered as `/mcp:server:prompt` beside `/mcp`, and reach the model as what they expand
+    to."""
+
+    def offered(seen: list[Seen]) -> list[str]:
+        lists = [item.update for item in seen if item.update.get("sessionUpdate") == "available_commands_update"]
+        return [command["name"] for command in lists[-1]["availableCommands"]] if lists else []
+
+    shared.wait_for(lambda seen: "mcp:tiny:greet" in offered(seen), "the server's prompt")
+    assert offered(shared.seen).count("mcp") == 1
+    say(shared, session, "/mcp:tiny:greet Bo")
+    model.wait_for_request(lambda request: "Please greet Bo." in str(request.body.get("messages")))
+
+
+def test_mcp_waits_its_turn(shared: AgentProcess, session: str, model: ScriptedModel) -> None:
+    """A `/mcp` behind a prompt that runs waits for it, a prompt behind it waits too; a cancel ends all three, and the
+    next `/mcp` is answered."""
+    gate = model.gate()
+    model.on("stand here", [[Say("standing"), Wait(gate)]])
+    running = shared.prompt(session, "stand here")
+    shared.wait_for(lambda seen: "standing" in "".join(texts(shared, session)), "the text")
+    waiting, behind = shared.prompt(session, "/mcp"), shared.prompt(session, "behind it")
+    shared.cancel(session)
+    for prompt in (running, waiting, behind):
+        assert shared.answer(prompt)["result"]["stopReason"] == "cancelled"
+    gate.open()
+    assert say(shared, session, "/mcp") == [BOTH]
+    assert "echo: behind it" not in "".join(texts(shared, session))
+
+
+def test_mcp_between_prompts(shared: AgentProcess, session: str, model: ScriptedModel) -> None:
+    """Prompts sent at once are answered in their order, the `/mcp` between them too."""
+    gate = model.gate()
+    model.on("go first", [[Wait(gate), Say("first is done")]])
+    before = len(texts(shared, session))
+    prompts = [shared.prompt(session, text) for text in ("go first", "/mcp", "go last")]
+    gate.open()
+    for prompt in prompts:
+        assert shared.answer(prompt)["result"]["stopReason"] == "end_turn"
+    assert texts(shared, session)[before:] == ["first is done", BOTH, "echo: go last"]
+
+
+def test_slow_tool_is_cancelled(shared: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A tool that does not come back is stopped by a cancel; its call has ended before the answer."""
+    gate = Gate()
+    model.on("use the slow one", [[UseTool("mcp__slow__slow")], [Say("never")]])
+    session = shared.new_session(tmp_path, mcpServers=[server("slow", MCP_TEST_GATE=gate.port)])
+    prompt = shared.prompt(session, "use the slow one")
+    assert gate.reached.wait(30)
+    shared.cancel(session)
+    assert shared.answer(prompt)["result"]["stopReason"] == "cancelled"
+    assert shared.open_calls() == []
+    gate.open()
+
+
+def test_slow_server(shared: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A server that does not come up holds the first prompt for no longer than the bound, and is told by its name."""
+    gate = Gate()
+    session = shared.new_session(tmp_path, mcpServers=[server("late", MCP_TEST_START=gate.port)])
+    began = time.monotonic()
+    first, *rest = say(shared, session, "hello there")
+    assert time.monotonic() - began < MCP_STARTS_WITHIN + 10
+    assert first.startswith('**MCP server "late" ')
+    assert rest == ["echo: hello there"]
+    gate.open()

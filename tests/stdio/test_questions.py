@@ -1,0 +1,137 @@
+"""Questions to the person through the real program and the real Claude Code: Claude's own, and an MCP server's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acpbridge.testing import Say, ScriptedModel, UseTool
+from tests.stdio.agent_process import AgentProcess, Message
+from tests.stdio.mcp_client import LEGACY, answer, elicitation, server
+
+OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
+PICK = {"question": "Which one?", "header": "Pick", "multiSelect": False, "options": OPTIONS}
+MANY = {"question": "Which ones?", "header": "Many", "multiSelect": True, "options": OPTIONS}
+
+
+@pytest.fixture(scope="module")
+def asking(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
+    """An agent whose client can be asked anything."""
+    with AgentProcess(model, tmp_path_factory.mktemp("asking") / "home", environment=LEGACY) as agent:
+        agent.initialize({"elicitation": {"form": {}, "url": {}}})
+        yield agent
+
+
+@pytest.fixture(scope="module")
+def plain(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
+    """An agent whose client has no elicitation."""
+    with AgentProcess(model, tmp_path_factory.mktemp("plain") / "home", environment=LEGACY) as agent:
+        agent.initialize()
+        yield agent
+
+
+def ask(*questions: dict[str, Any]) -> UseTool:
+    return UseTool("AskUserQuestion", {"questions": list(questions)})
+
+
+def last(agent: AgentProcess) -> Message:
+    """How the last call ended."""
+    ended = [item.update for item in agent.seen if item.update.get("status") in ("completed", "failed")]
+    return ended[-1]
+
+
+def count(agent: AgentProcess) -> int:
+    return sum(item.message.get("method") == "elicitation/create" for item in agent.seen)
+
+
+def test_form(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A question is put as a form about its announced call, and the answers reach the model."""
+    model.on("ask both", [[ask(PICK, MANY)], [Say("thanks")]])
+    session = asking.new_session(tmp_path)
+    number = count(asking) + 1
+    prompt = asking.prompt(session, "ask both")
+    asked = elicitation(asking, number)
+    params = asked["params"]
+    assert (params["mode"], params["sessionId"]) == ("form", session)
+    assert params["message"] == "Please answer the following questions."
+    assert params["toolCallId"] in [update["toolCallId"] for update in asking.updates("tool_call")]
+    properties = params["requestedSchema"]["properties"]
+    assert list(properties) == ["question_0", "question_0_custom", "question_1", "question_1_custom"]
+    answer(asking, asked, "accept", question_0="B", question_1=["A", "B"], question_1_custom="C")
+    assert asking.answer(prompt)["result"]["stopReason"] == "end_turn"
+    assert '"Which one?"="B", "Which ones?"="A, B, C"' in str(last(asking)["rawOutput"])
+
+
+def test_decline_and_cancel(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """Who declines has not answered, and the turn goes on; who cancels has the call fail."""
+    model.on("ask twice", [[ask(PICK)], [ask(PICK)], [Say("well")]])
+    session = asking.new_session(tmp_path)
+    number = count(asking)
+    prompt = asking.prompt(session, "ask twice")
+    answer(asking, elicitation(asking, number + 1), "decline")
+    second = elicitation(asking, number + 2)
+    assert "did not answer" in str(last(asking)["rawOutput"])
+    answer(asking, second, "cancel")
+    assert asking.answer(prompt)["result"]["stopReason"] == "end_turn"
+    assert (last(asking)["status"], "Tool use aborted" in str(last(asking))) == ("failed", True)
+
+
+def test_withdrawn(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A cancel takes the open question back: `$/cancel_request`, and the prompt is answered without an answer to it."""
+    model.on("ask in vain", [[ask(PICK)], [Say("never")]])
+    session = asking.new_session(tmp_path)
+    number = count(asking) + 1
+    prompt = asking.prompt(session, "ask in vain")
+    asked = elicitation(asking, number)
+    asking.cancel(session)
+    assert asking.answer(prompt)["result"]["stopReason"] == "cancelled"
+    taken_back = [item.message["params"] for item in asking.seen if item.message.get("method") == "$/cancel_request"]
+    assert {"requestId": asked["id"]} in taken_back
+    answer(asking, asked, "cancel")
+
+
+def test_mcp_server_asks(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """An MCP server's form and its URL reach the client, its answer the server, and the end of the URL is told."""
+    model.on("let it ask", [[UseTool("mcp__ask__asks")], [UseTool("mcp__ask__opens")], [Say("asked")]])
+    session = asking.new_session(tmp_path, mcpServers=[server("ask")])
+    number = count(asking)
+    prompt = asking.prompt(session, "let it ask")
+    form = elicitation(asking, number + 1)
+    assert (form["params"]["mode"], form["params"]["message"]) == ("form", "Who are you?")
+    assert form["params"]["requestedSchema"]["properties"] == {"name": {"type": "string", "title": "Name"}}
+    answer(asking, form, "accept", name="Bo")
+    url = elicitation(asking, number + 2)
+    assert "accept: Bo" in str(last(asking))
+    assert (url["params"]["mode"], url["params"]["url"]) == ("url", "https://example.test/sign-in")
+    answer(asking, url, "accept")
+    assert asking.answer(prompt)["result"]["stopReason"] == "end_turn"
+    completed = [item.message["params"] for item in asking.seen if item.message.get("method") == "elicitation/complete"]
+    assert completed == [{"elicitationId": url["params"]["elicitationId"]}]
+
+
+def test_choice_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """For a client without forms each question is a permission request with one option a choice."""
+    second = {**PICK, "question": "And then?"}
+    model.on("ask plainly", [[ask(PICK, second)], [Say("thanks")]])
+    session = plain.new_session(tmp_path)
+    plain.choose = lambda request: "choice-1"
+    assert plain.answer(plain.prompt(session, "ask plainly"))["result"]["stopReason"] == "end_turn"
+    names = [option["name"] for option in plain.permission(1)["params"]["options"]]
+    assert names == ["A", "B", "Don't answer"]
+    assert plain.permission(2)["params"]["toolCall"]["title"] == "And then?"
+    assert '"Which one?"="B", "And then?"="B"' in str(last(plain)["rawOutput"])
+
+
+def test_refused_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """What a client cannot be asked is refused at once: the model and the server are told, and the turn goes on."""
+    model.on("ask for many", [[ask(MANY)], [UseTool("mcp__ask__asks")], [Say("then not")]])
+    session = plain.new_session(tmp_path, mcpServers=[server("ask")])
+    plain.choose = lambda request: "allow-once"
+    assert plain.answer(plain.prompt(session, "ask for many"))["result"]["stopReason"] == "end_turn"
+    ended = [item.update for item in plain.seen if item.update.get("status") in ("completed", "failed")]
+    assert "one choice a question" in str(ended[-2])
+    assert "cancel" in str(ended[-1])
+    assert count(plain) == 0
