@@ -28,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:
         return _serve(None)
+    if "--cli" in given:
+        from .cli import run
+
+        return run([word for word in given if word != "--cli"])
     if given[:1] == ["chat"]:
         from .chat import main as chat
 
@@ -46,6 +50,7 @@ def _log_file(given: list[str]) -> Path | None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"acpbridge {__version__}")
+    parser.add_argument("--cli", action="store_true", help="run Claude Code itself with all other arguments")
     parser.add_argument("--log-file", type=Path, metavar="PATH", help="log to a file instead of stderr")
     commands = parser.add_subparsers(title="commands", metavar="")
     commands.add_parser("chat", help="try the agent in a terminal (acpbridge chat --help)", add_help=False)

@@ -30,6 +30,7 @@ from middleware.messages import (
     Request,
     RequestFailed,
     Response,
+    RestartSession,
     StopTask,
 )
 from middleware.profile import ClientProfile
@@ -42,6 +43,7 @@ from .sessions.failures import RequestRefused, failure_of
 if TYPE_CHECKING:
     from .claude.session import ClaudeSession
     from .sessions.opened import OpenSession
+    from .sessions.routing import Route
 
 
 class AgentEnd:
@@ -59,6 +61,8 @@ class AgentEnd:
         self.has_room = has_room
         self.sessions: dict[str, ClaudeSession] = {}
         self.open: dict[str, OpenSession] = {}
+        self.route: Route | None = None  # of the client's provider
+        self.gateway: Route | None = None  # that the client authenticated with
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.watcher = Watcher()
         self.closed = threading.Event()
@@ -103,6 +107,8 @@ class AgentEnd:
                 self.loop.spawn(self._serve(message), f"{message.method} {message.request}")
             case StopTask() if message.session in self.sessions:
                 self.sessions[message.session].stop_task(message)
+            case RestartSession() if message.session in self.sessions:
+                self.sessions[message.session].restart(message)
             case AgentCall() if message.name in CALLS and message.session in self.sessions:
                 self.loop.spawn(self._call(message), f"{message.name} {message.call}")
             case AgentCall():

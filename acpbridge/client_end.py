@@ -159,7 +159,7 @@ class ClientEnd(Stage):
             capabilities=capabilities if isinstance(capabilities, dict) else {},
             name=asked.client_info.name if asked.client_info is not None else "",
         )
-        answer = self._peer.respond(request.id, handshake.result())
+        answer = self._peer.respond(request.id, handshake.result(request.params))
         return (Written(data=answer), Initialized(profile=profile))
 
     def _notification(self, notification: jsonrpc.Notification) -> Outcome:
@@ -189,9 +189,10 @@ class ClientEnd(Stage):
             failure = Failure.invalid_params(f"the answer to session/request_permission: {error}")
             return PermissionReply(session=ask.session, ask=ask.ask, failure=failure)
         chosen = reply.outcome if isinstance(reply.outcome, acp.SelectedPermissionOutcome) else None
-        return PermissionReply(
-            session=ask.session, ask=ask.ask, option=chosen.option_id if chosen is not None else None, meta=reply.meta
-        )
+        # Clients differ in where they say more; what stands at the answer itself wins.
+        said = {**((chosen.meta if chosen is not None else None) or {}), **(reply.meta or {})}
+        option = chosen.option_id if chosen is not None else None
+        return PermissionReply(session=ask.session, ask=ask.ask, option=option, meta=said or None)
 
     def _no_reply(self, call: int, error: Failure) -> Outcome:
         ask = self._calls.pop(call, None)

@@ -1,15 +1,16 @@
 """The order of the stages: start reading here.
 
     client = ClientEnd = Validation = Notices = AvailableCommands = Compactions = Subagents = BackgroundTasks
-           = ToolCalls = StreamedText = CancelDrop = Permissions = Questions = ContextWindow = Turns = McpServers
-           = McpCommands = Claude Code
+           = ToolCalls = Plans = StreamedText = CancelDrop = Permissions = Questions = ContextWindow = Turns
+           = McpServers = McpCommands = Claude Code
 
 Read from the right, what Claude Code's event meets: is it of a prompt that never went there (McpCommands); what of the
 client's MCP servers does it tell (McpServers); which prompt does it belong to, does it end one (Turns); what does it
 say of tokens (ContextWindow); how is a question worded (Questions), and an ask (Permissions); may it still be shown
-(CancelDrop); was it streamed already (StreamedText); as which tool call, announced first, closed once (ToolCalls);
-what came of a call that was over before its work (BackgroundTasks); whose session is it (Subagents); is it legal ACP
-(Validation); and how is it written (ClientEnd). What the client says goes the other way.
+(CancelDrop); was it streamed already (StreamedText); is it a plan, and no tool call (Plans); as which tool call,
+announced first, closed once (ToolCalls); what came of a call that was over before its work (BackgroundTasks); whose
+session is it (Subagents); is it legal ACP (Validation); and how is it written (ClientEnd). What the client says goes
+the other way.
 
 For Claude Code a subagent's work is its session's work: one cancel, one wire. Only the client may see a session of its
 own, so `Subagents` stands on the client's side of the stages that decide about work.
@@ -42,10 +43,11 @@ def pipeline(*, answered: bytes | None = None, strict: bool = False) -> Pipeline
             stages.Subagents(),
             stages.BackgroundTasks(),
             stages.ToolCalls(),
+            stages.Plans(),
             stages.StreamedText(),
             # The tap delivers frames and asks of a session in the order in which Claude Code wrote them.
             stages.CancelDrop(one_order=True),
-            stages.Permissions(),
+            stages.Permissions(restart=True),
             stages.Questions(),
             stages.ContextWindow(),
             stages.Turns(),

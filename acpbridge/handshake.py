@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, BinaryIO, NoReturn
 
-from acpbridge import __version__
+from acpbridge import __version__, login
 
 PROTOCOL_VERSION = 1
 
@@ -22,14 +22,21 @@ _BRACKETS = 128
 """A line with more opening brackets may be nested deeper than is accepted: `jsonrpc` decides about it."""
 
 
-def result() -> dict[str, Any]:
-    """The result of `initialize`: what is true at this point, and nothing more."""
+def result(params: Any = None) -> dict[str, Any]:
+    """The result of `initialize`: what is true at this point, and nothing more.
+
+    Args:
+        params: the client's, as it wrote them; which ways to log in make sense depends on what it can do.
+    """
+    capabilities = params.get("clientCapabilities") if isinstance(params, dict) else None
     return {
         "protocolVersion": PROTOCOL_VERSION,
         "agentCapabilities": {
             "promptCapabilities": {"image": True, "embeddedContext": True},
             "mcpCapabilities": {"http": True, "sse": True},
+            "auth": {"logout": {}},
             "loadSession": True,
+            "providers": {},
             "sessionCapabilities": {
                 "additionalDirectories": {},
                 "close": {},
@@ -42,7 +49,7 @@ def result() -> dict[str, Any]:
             "_meta": {"claudeCode": {"promptQueueing": True}},
         },
         "agentInfo": {"name": "acpbridge", "title": "Claude Code", "version": __version__},
-        "authMethods": [],
+        "authMethods": login.methods(capabilities if isinstance(capabilities, dict) else {}),
     }
 
 
@@ -73,7 +80,7 @@ def early_answer(stdin: BinaryIO) -> tuple[bytes, bytes] | None:
         return None
     if not _is_plain(request):
         return None
-    response = {"jsonrpc": "2.0", "id": request["id"], "result": result()}
+    response = {"jsonrpc": "2.0", "id": request["id"], "result": result(request.get("params"))}
     return line.removesuffix(b"\r"), json.dumps(response, separators=(",", ":")).encode() + b"\n"
 
 

@@ -45,10 +45,21 @@ def encode(message: Mapping[str, Any]) -> bytes:
     an object that is no JSON value, ValueError for a circular one.
     """
     try:
-        return _ENCODER.encode(message).encode("utf-8") + b"\n"
+        return _unbroken(_ENCODER.encode(message).encode("utf-8")) + b"\n"
     except (ValueError, RecursionError) as problem:
         logger.debug("JSON-RPC: a message is repaired before it is sent ({})", type(problem).__name__)
-    return _ENCODER.encode(repair(message)).encode("utf-8") + b"\n"
+    return _unbroken(_ENCODER.encode(repair(message)).encode("utf-8")) + b"\n"
+
+
+def _unbroken(line: bytes) -> bytes:
+    """The same JSON, with what other readers of lines take for a line break as an escape.
+
+    JSON has these characters inside texts only, and their bytes stand for nothing else in UTF-8. Where there is none,
+    the line is searched and not copied.
+    """
+    for character, escape in _BREAKS:
+        line = line.replace(character, escape)
+    return line
 
 
 def repair(value: Any) -> Any:
@@ -118,6 +129,9 @@ def _finite_float(digits: str) -> float:
         raise ValueError("a number is too large")
     return number
 
+
+# Node's readline ends a line at the first two; Python's str.splitlines and some editors at the third, too.
+_BREAKS: Final = tuple((character.encode(), f"\\u{ord(character):04x}".encode()) for character in "\u2028\u2029\x85")
 
 # json.loads and json.dumps build a new object at each call that has a non-default argument.
 _DECODER: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite_float)

@@ -25,8 +25,8 @@ Key = tuple[str, RequestId]
 """What kind of request, and which."""
 
 
-class Toward(enum.Enum):
-    """A direction; the value is the step in the pipeline's index."""
+class Toward(enum.IntEnum):
+    """A direction; as a number it is the step in the pipeline's index."""
 
     CLIENT = -1
     AGENT = 1
@@ -617,13 +617,17 @@ class SubagentPlace(ToClient):
 
 @attrs.frozen
 class PastSubagent:
-    """A subagent that the history of a loaded or resumed session knows. `parent` is its parent's task id, if any."""
+    """A subagent that the history of a loaded or resumed session knows. `parent` is its parent's task id, if any.
+
+    `told` is whether a replay has told the client of it.
+    """
 
     task: str
     parent: str | None = None
     title: str | None = None
     description: str | None = None
     cwd: str | None = None
+    told: bool = False
 
 
 @attrs.frozen(kw_only=True)

@@ -15,6 +15,7 @@ messages of opposite directions meet in a stage in the order of its inbox, which
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 import attrs
 from loguru import logger
@@ -48,7 +49,7 @@ class Pipeline:
 
     def next_index(self, index: int, message: Message) -> int | None:
         """The stage that a message goes to from `index`; None when it leaves the pipeline."""
-        following = index + message.toward.value
+        following = index + message.toward
         return following if 0 <= following < len(self.stages) else None
 
     def first_index(self, message: Message) -> int:
@@ -59,7 +60,7 @@ class Pipeline:
         """
         if not isinstance(message, (ToAgent, ToClient)):
             raise PipelineError(f"{type(message)!r} cannot be fed: it is neither ToAgent nor ToClient")
-        return 0 if message.toward.value > 0 else len(self.stages) - 1
+        return 0 if message.toward > 0 else len(self.stages) - 1
 
     def __str__(self) -> str:
         return "client = " + " = ".join(stage.name for stage in self.stages) + " = agent"
@@ -67,7 +68,10 @@ class Pipeline:
 
 def handle(stage: Stage, item: Message | Expired, context: Context) -> tuple[Message, ...]:
     """Have a stage handle one item. Raises whatever the stage raises; nothing is emitted then."""
-    return outcome_messages(stage.handle(item, context), stage.handle)
+    outcome = stage.handle(item, context)
+    # A stage that has a `handle` of its own is looked at again; `Stage.handle` has looked already.
+    checked = type(stage).handle is Stage.handle
+    return cast(tuple[Message, ...], outcome) if checked else outcome_messages(outcome, stage.handle)
 
 
 def answer_failure(stage: Stage, item: Message | Expired, error: Exception) -> tuple[Message, ...]:

@@ -77,6 +77,7 @@ class Stage:
     """The parent of all stages. What no handler names passes through unchanged."""
 
     _handlers: ClassVar[dict[type, str]] = {}
+    _found: ClassVar[dict[type, str | None]] = {}  # the nearest handler of each class that came, None for none
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -85,6 +86,7 @@ class Stage:
             own = _marked(parent)
             handlers = {kind: name for kind, name in handlers.items() if name not in own.values()} | own
         cls._handlers = handlers
+        cls._found = {}
 
     @property
     def name(self) -> str:
@@ -93,12 +95,19 @@ class Stage:
 
     def handle(self, message: Message | Expired, context: Context) -> Iterable[Message]:
         """Take one message and say what follows from it. The runner takes all of the answer before it routes."""
-        for kind in type(message).__mro__:
-            handler = self._handlers.get(kind)
-            if handler is not None:
-                method = getattr(self, handler)
-                return outcome_messages(method(message, context), method)
-        return (message,) if isinstance(message, Message) else ()
+        kind = type(message)
+        try:
+            handler = self._found[kind]
+        except KeyError:
+            handler = self._found[kind] = self._nearest(kind)
+        if handler is None:
+            return (message,) if isinstance(message, Message) else ()
+        method = getattr(self, handler)
+        return outcome_messages(method(message, context), method)
+
+    def _nearest(self, kind: type) -> str | None:
+        """The handler of the nearest class that has one."""
+        return next((self._handlers[parent] for parent in kind.__mro__ if parent in self._handlers), None)
 
     def close(self, context: Context) -> Iterable[Message]:
         """Say what is still owed to the client; called once, after the last message, agent side first.

@@ -1,4 +1,4 @@
-"""A real MCP server for tests, over stdio: `python tests/mcp_server.py NAME`.
+"""A real MCP server for tests, over stdio, or HTTP: `python tests/mcp_server.py NAME [sse|streamable-http PORT]`.
 
 Tools `echo`, `slow`, `fails`, `asks` (a form) and `opens` (a URL), and the prompt `greet`. What waits, waits for a gate
 of the test: a TCP port that answers by closing the connection, so that nobody sleeps.
@@ -79,7 +79,14 @@ def main() -> None:
         sys.exit("fails at its start, as it should")
     if "MCP_TEST_START" in os.environ:
         wait_at(int(os.environ["MCP_TEST_START"]))
-    build(sys.argv[1] if len(sys.argv) > 1 else "test").run("stdio")
+    server = build(sys.argv[1] if len(sys.argv) > 1 else "test")
+    match sys.argv[2:]:
+        case ["sse", port]:
+            server.run("sse", port=int(port))
+        case ["streamable-http", port]:
+            server.run("streamable-http", port=int(port))
+        case _:
+            server.run("stdio")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -29,10 +29,11 @@ class Client:
     """An editor at the other end of two pipes."""
 
     def __init__(self, **arguments: Any) -> None:
-        stdin, self._write = os.pipe()
-        self._read, self._stdout = os.pipe()
+        stdin, write = os.pipe()
+        read, self._stdout = os.pipe()
         self._stdin = open(stdin, "rb", buffering=1 << 16)  # noqa: SIM115
-        self.lines = open(self._read, "rb")  # noqa: SIM115
+        self._write = open(write, "wb", buffering=0)  # noqa: SIM115
+        self.lines = open(read, "rb")  # noqa: SIM115
         self.bridge = Bridge(self._stdin, self._stdout, **arguments)
         self.judge = Judge()
         self.codes: list[int] = []
@@ -43,7 +44,7 @@ class Client:
         return self
 
     def says(self, line: bytes) -> None:
-        os.write(self._write, line + b"\n")
+        self._write.write(line + b"\n")
 
     def hears(self) -> Any:
         message = json.loads(self.lines.readline())
@@ -62,7 +63,7 @@ class Client:
 
     def leaves(self) -> int:
         """Close the program's stdin and wait for its end; the exit code."""
-        os.close(self._write)
+        self._write.close()
         return self.code()
 
     def code(self) -> int:
@@ -71,13 +72,20 @@ class Client:
         return code
 
     def rest(self) -> list[Any]:
-        """What the program has written until its end."""
+        """What the program has written; it has ended."""
         os.close(self._stdout)
+        self._stdout = -1
         return [json.loads(line) for line in self.lines]
 
     def close(self) -> None:
-        self._stdin.close()
+        """Go away for good, however far the test has come: no thread may be left."""
+        self._write.close()
         self.lines.close()
+        if self._thread.ident is not None:
+            self._thread.join(SECONDS)
+        self._stdin.close()
+        if self._stdout >= 0:
+            os.close(self._stdout)
 
 
 @pytest.fixture(autouse=True)
@@ -86,16 +94,31 @@ def no_thread_is_left() -> Iterator[None]:
     yield
     left = [thread for thread in threading.enumerate() if thread not in before]
     for thread in left:
-        if thread.name.startswith(("asyncio", "sdk import")):  # waits for nobody, and is of no session
-            thread.join(SECONDS)
-    assert [thread.name for thread in left if thread.is_alive() and not thread.name.startswith("asyncio")] == []
+        thread.join(SECONDS)
+    assert [thread.name for thread in left if thread.is_alive()] == []
+
+
+Connect = Callable[..., Client]
 
 
 @pytest.fixture
-def client() -> Iterator[Client]:
-    client = Client()
-    yield client.start()
-    client.close()
+def connect() -> Iterator[Connect]:
+    """Makes clients, and sees to it that they go."""
+    clients: list[Client] = []
+
+    def make(**arguments: Any) -> Client:
+        clients.append(Client(**arguments))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def client(connect: Connect) -> Client:
+    """A client of a program that runs."""
+    return connect().start()
 
 
 def test_a_connection(client: Client) -> None:
@@ -109,26 +132,22 @@ def test_a_connection(client: Client) -> None:
     assert last["id"] == 2
 
 
-def test_an_initialize_that_was_answered() -> None:
+def test_an_initialize_that_was_answered(connect: Connect) -> None:
     """A first line that has its answer already is taken and not answered again."""
-    client = Client(answered=INITIALIZE)
-    client.start()
+    client = connect(answered=INITIALIZE).start()
     client.says(INITIALIZE)
     client.says(b'{"jsonrpc":"2.0","id":1,"method":"session/close","params":{"sessionId":"s"}}')
     assert json.loads(client.lines.readline()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert client.leaves() == 0
-    client.close()
 
 
-def test_an_end_that_was_asked_for() -> None:
+def test_an_end_that_was_asked_for(connect: Connect) -> None:
     """The end may be asked for before the start, more than once, and while the client is still there."""
-    client = Client()
+    client = connect()
     client.bridge.end()
     client.bridge.end()
-    client.start()
-    assert client.code() == 0
-    assert client.leaves() == 0
-    client.close()
+    assert client.start().code() == 0
+    client.bridge.end()
 
 
 def test_a_client_that_no_longer_reads(client: Client) -> None:
@@ -137,24 +156,21 @@ def test_a_client_that_no_longer_reads(client: Client) -> None:
     client.lines.close()
     client.says(b'{"jsonrpc":"2.0","id":1,"method":"session/close","params":{"sessionId":"s"}}')
     assert client.code() == 0
-    client.leaves()
 
 
-def test_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch, connect: Connect) -> None:
     """A client that never takes what is written is given up after a bound, and the exit code says so."""
     monkeypatch.setattr(module, "FLUSHED_WITHIN", 0.2)
     monkeypatch.setattr(flow, "pipeline", lambda answered: Pipeline([ClientEnd()]))
-    client = Client().start()
+    client = connect().start()
     client.bridge._feed(*(Text(session="s", text="x" * 1000) for _ in range(1000)))
     assert client.leaves() == 1
-    assert len(client.rest()) > 1
-    client.close()
 
 
-def test_a_slow_client_holds_claude_code_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_client_holds_claude_code_back(monkeypatch: pytest.MonkeyPatch, connect: Connect) -> None:
     """What the client has not taken counts as on its way, so that there is no room until it has."""
     monkeypatch.setattr(flow, "pipeline", lambda answered: Pipeline([ClientEnd()]))
-    client = Client().start()
+    client = connect().start()
     agent = client.bridge._agent
     assert agent.has_room()
     client.bridge._feed(*(Text(session="s", text="x" * 1000) for _ in range(2000)))
@@ -164,10 +180,9 @@ def test_a_slow_client_holds_claude_code_back(monkeypatch: pytest.MonkeyPatch) -
     assert client.bridge._in_flight.wait_room(SECONDS)
     assert client.bridge._in_flight.wait_idle(SECONDS)
     assert client.leaves() == 0
-    client.close()
 
 
-def test_a_failure_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_on_a_thread(monkeypatch: pytest.MonkeyPatch, connect: Connect) -> None:
     """A thread that failed makes the exit code 1, and what the client is owed is written all the same."""
     accept = AgentEnd.accept
 
@@ -177,13 +192,12 @@ def test_a_failure_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         accept(self, message)
 
     monkeypatch.setattr(AgentEnd, "accept", fails)
-    client = Client().start()
+    client = connect().start()
     client.initialize()
     client.asks(1, "session/list", {})
     with logged() as log:
         assert client.leaves() == 1
     [answer] = client.rest()
-    client.close()
     assert (answer["id"], answer["error"]["code"]) == (1, -32603)
     assert any("a thread had failed before the end" in entry for entry in log)
 

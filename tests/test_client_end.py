@@ -40,8 +40,8 @@ from middleware.messages import (
     ToolGateAnswer,
     TurnEnded,
 )
-from tests.acp.judge import RESULTS, Judge
 from tests.acp.judge import REQUESTS as DEFINITIONS
+from tests.acp.judge import RESULTS, Judge
 from tests.acp.sampler import Sampler
 from tests.core import logged
 
@@ -393,9 +393,15 @@ def test_a_line_that_is_too_long() -> None:
 @given(
     st.binary(max_size=40)
     | st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=6) | st.sampled_from(["2.0", "session/cancel", "s"]),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "x"]), inner),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.text(max_size=6)
+        | st.sampled_from(["2.0", "session/cancel", "s"]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "x"]), inner)
+        ),
         max_leaves=8,
     ).map(lambda value: json.dumps(value).encode())
 )
@@ -527,6 +533,19 @@ def test_the_answer_to_a_permission() -> None:
     ]
     assert client.judge.unanswered() == []
     assert client.says(json.dumps({"jsonrpc": "2.0", "id": 0, "result": second}).encode()) == []
+
+
+def test_what_else_the_answer_to_a_permission_says() -> None:
+    """`_meta` may stand at the answer or at its outcome; where both say the same thing, the answer's wins."""
+    client = Alone()
+    client.hears(permission("a1"), permission("a2"))
+    outcome = {"outcome": "selected", "optionId": "no", "_meta": {"why": "inside", "who": "me"}}
+    assert client.says({"id": 0, "result": {"outcome": outcome}}) == [
+        PermissionReply(session="s", ask="a1", option="no", meta={"why": "inside", "who": "me"})
+    ]
+    assert client.says({"id": 1, "result": {"outcome": outcome, "_meta": {"why": "outside"}}}) == [
+        PermissionReply(session="s", ask="a2", option="no", meta={"why": "outside", "who": "me"})
+    ]
 
 
 @pytest.mark.parametrize(

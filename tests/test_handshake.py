@@ -1,4 +1,4 @@
-"""The early answer to `initialize`: on real pipes, with every kind of first line, and in the words of the client end."""
+"""The early answer to `initialize`: on real pipes, with every kind of first line, in the words of the client end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stdin(data: bytes, *, more: bool = True) -> Iterator[BinaryIO]:
 
 
 def early(data: bytes) -> tuple[bytes, bytes] | None:
-    return handshake.early_answer(io.BufferedReader(io.BytesIO(data)))  # type: ignore[arg-type]
+    return handshake.early_answer(io.BufferedReader(io.BytesIO(data)))
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
@@ -86,7 +86,7 @@ def test_a_stdin_that_cannot_be_read(tmp_path: Any) -> None:
         def readinto(self, buffer: Any) -> int:
             raise OSError("no such device")
 
-    assert handshake.early_answer(io.BufferedReader(Broken())) is None  # type: ignore[arg-type,type-var]
+    assert handshake.early_answer(io.BufferedReader(Broken())) is None
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**53, 10**300, "", "a", "ab-c", "\u007f"])
@@ -129,7 +129,9 @@ NOT_PLAIN = [
     initialize(params={"protocolVersion": 1, "clientCapabilities": []}),
     initialize(params={"protocolVersion": 1, "x": float("nan")}),
     initialize(params={"protocolVersion": 1}).replace(b'"protocolVersion"', b'"x":1e999,"protocolVersion"'),
-    initialize(params={"protocolVersion": 1}).replace(b'"protocolVersion"', b'"x":' + b"9" * 5000 + b',"protocolVersion"'),
+    initialize(params={"protocolVersion": 1}).replace(
+        b'"protocolVersion"', b'"x":' + b"9" * 5000 + b',"protocolVersion"'
+    ),
     initialize(params={"protocolVersion": 1, "x": "@"}).replace(b'"@"', b"[" * 130 + b"]" * 130),
     initialize(params={"protocolVersion": 1, "x": "@"}).replace(b'"@"', b"[" * 20000),
     initialize(params={"protocolVersion": 1, "x": "@"}).replace(b"@", b"\xed\xa0\x80"),

@@ -18,6 +18,7 @@ from middleware.errors import Failure
 from middleware.messages import (
     AgentCall,
     AgentGone,
+    AgentReply,
     Answer,
     Commands,
     Interrupt,
@@ -25,6 +26,8 @@ from middleware.messages import (
     Message,
     PermissionAsk,
     Prompt,
+    RestartSession,
+    SessionRestarted,
     StopTask,
 )
 
@@ -38,15 +41,21 @@ from .options import SessionOptions
 from .process import ClaudeProcess
 from .prompts import user_message
 from .restart import Sleep, start_again
+from .successor import Carried, Predecessor
 from .tap import ControlError, Frame
+from .unanswered import Unanswered
 from .watch import Watcher
 
-GONE = "Claude Code ended unexpectedly ({}). Send the prompt again: it is started anew and goes on with the conversation."
+GONE = (
+    "Claude Code ended unexpectedly ({}). Send the prompt again: it is started anew and goes on with the conversation."
+)
 
 REMEMBERED = 256
 """Prompts that a Claude Code was given and that are remembered: far more than anybody queues."""
 
 NOT_BACK = "Claude Code ended and could not be started again: {}"
+
+NOT_CLEARED = "Claude Code could not be started with an empty context, so the plan was not carried out: {}"
 
 Feed = Callable[..., None]
 
@@ -56,6 +65,10 @@ def _nothing_more(frame: Frame) -> Iterable[Message]:
 
 
 async def _nothing_to_restore() -> None:
+    return
+
+
+async def _nothing_to_settle(mode: str) -> None:
     return
 
 
@@ -74,6 +87,8 @@ class ClaudeSession:
         observe: called with each frame; the messages that it gives follow those of the frame.
         again: what Claude Code is started with when it has died. Without it a session whose Claude Code died is over.
         restore: called when it is back, before it is given a prompt.
+        afresh: what a Claude Code is started with that carries out a plan in this mode and with an empty context.
+        settle: called with the mode when that one has started, before it is given the plan.
         sleep: see `restart`.
     """
 
@@ -87,6 +102,8 @@ class ClaudeSession:
     observe: Callable[[Frame], Iterable[Message]] = _nothing_more
     again: Callable[[], Awaitable[SessionOptions]] | None = None
     restore: Callable[[], Awaitable[None]] = _nothing_to_restore
+    afresh: Callable[[str], Awaitable[SessionOptions]] | None = None
+    settle: Callable[[str], Awaitable[None]] = _nothing_to_settle
     sleep: Sleep | None = None
     _process: ClaudeProcess = attrs.field(init=False)
     _asks: set[str] = attrs.field(factory=set, init=False)
@@ -97,18 +114,22 @@ class ClaudeSession:
     _again: set[str] = attrs.field(factory=set, init=False)  # prompts that were given a second time
     _held: list[Prompt] = attrs.field(factory=list, init=False)  # for the Claude Code that is being started
     _revival: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _prompts: Unanswered = attrs.field(factory=Unanswered, init=False)
+    _predecessor: Predecessor | None = attrs.field(default=None, init=False)  # while its successor is being started
+    _carried: Carried = attrs.field(factory=Carried, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._process = self._new_process()
 
     def _new_process(self) -> ClaudeProcess:
-        return ClaudeProcess(
+        process = ClaudeProcess(
             self.options.sdk,
             initialize={**control.INITIALIZE, **self.options.initialize},
-            on_frame=self._frame,
+            on_frame=lambda frame: self._frame_of(process, frame),
             flow=self.flow.wait,
             watcher=self.watcher,
         )
+        return process
 
     async def start(self) -> dict[str, Any]:
         """Start Claude Code; its answer to the handshake. Raises `ClaudeSDKError`."""
@@ -136,6 +157,7 @@ class ClaudeSession:
             self._held.append(message)
             self._revive()
             return
+        self._prompts.give(message)
         self._given[message.prompt] = message
         if len(self._given) > REMEMBERED:
             del self._given[next(iter(self._given))]
@@ -160,6 +182,20 @@ class ClaudeSession:
         finally:
             self._echoes.change_ends()
 
+    async def renew(self) -> None:
+        """Have a new Claude Code take over, as `again` says now; what the old one did not take yet is given to it.
+
+        Raises nothing: a Claude Code that does not come back is tried again with the next prompt.
+        """
+        if not self._gone:
+            self._gone = True
+            self._asks.clear()
+            given, self._given = self._given, {}
+            self._held += [prompt for prompt in given.values() if prompt is not None]
+        self._revive()
+        if self._revival is not None:
+            await asyncio.shield(self._revival)
+
     # ------------------------------------------------------------------------------------------ its death
 
     def _revive(self) -> None:
@@ -171,7 +207,7 @@ class ClaudeSession:
         try:
             if self.again is None:
                 raise ClaudeSDKError("this session cannot be taken up again")
-            self.options = await self.again()
+            self.options, self._carried = await self.again(), Carried()
             await start_again(self._start_again, self.name, self.sleep)
             await self.restore()
         except Exception as error:
@@ -195,6 +231,47 @@ class ClaudeSession:
         self._echoes, self._process = Echoes(), self._new_process()
         await self.start()
 
+    # ------------------------------------------------------------------------------------------ its successor
+
+    def restart(self, message: RestartSession) -> None:
+        """Have another Claude Code carry out a plan: from here on nothing of this one is fed (docs/clear-context.md)."""
+        if self._gone or self.afresh is None:
+            failure = Failure.internal("Claude Code has ended")
+            self.feed(AgentReply(session=self.name, call=message.call, failure=failure))
+            return
+        old = self._predecessor = Predecessor(self.name, message, self._process, self._prompts, self._asks)
+        stopped = old.drop(self._prompts.stopped)
+        self._gone, self._asks, self._given, self._prompts = True, set(), {}, Unanswered()
+        self._held += old.prompts.waiting
+        self.feed(SessionRestarted(session=self.name))
+        if stopped:
+            self.feed(Interrupted(session=self.name, dropped=stopped))
+        self._revival = self.spawn(self._succeed(old, self.afresh), f"fresh context of {self.name}")
+
+    async def _succeed(self, old: Predecessor, afresh: Callable[[str], Awaitable[SessionOptions]]) -> None:
+        """Start the successor and give it the plan, and what waits; or say that there is none."""
+        restart = old.restart
+        try:
+            await old.end()
+            self.options = await afresh(restart.mode)
+            self._carried = self._carried.after(old.result, old.running)
+            await start_again(self._start_again, self.name, self.sleep)
+            await self.settle(restart.mode)
+        except Exception as error:
+            logger.opt(exception=error).error("session {}: no Claude Code with an empty context", self.name)
+            lost, self._held = (*old.running, *(prompt.prompt for prompt in self._held)), []
+            failure = Failure.internal(NOT_CLEARED.format(error), self._death(error))
+            self.feed(AgentReply(session=self.name, call=restart.call, failure=failure))
+            self.feed(AgentGone(session=self.name, failure=failure, prompts=lost))
+        else:
+            self._gone = False
+            self.feed(AgentReply(session=self.name, call=restart.call))
+            held, self._held = self._held, []
+            for prompt in (*old.task(), *held):
+                self.prompt(prompt)
+        finally:
+            self._predecessor = self._revival = None
+
     def _death(self, error: Exception) -> dict[str, Any]:
         """What is known of the end of a Claude Code."""
         code = getattr(error, "exit_code", None)
@@ -209,8 +286,13 @@ class ClaudeSession:
         if self._gone:
             dropped = tuple(prompt.prompt for prompt in self._held if prompt.prompt in message.drop)
             self._held = [prompt for prompt in self._held if prompt.prompt not in dropped]
+            if self._predecessor is not None:
+                dropped = (*self._predecessor.drop(message.drop), *dropped)
             self.feed(Interrupted(session=self.name, dropped=dropped))
             return
+        self._prompts.stop(message.drop)
+        for prompt in message.drop:
+            self._given[prompt] = None  # it must not run, whether or not Claude Code has it
         self.flow.open()
         drops = {prompt: self._process.request("cancel_async_message", message_uuid=prompt) for prompt in message.drop}
         stop = self._process.request("interrupt", cancel_queued=True)
@@ -218,6 +300,8 @@ class ClaudeSession:
 
     def stop_task(self, message: StopTask) -> None:
         """Ask Claude Code to stop a task; its frames tell how it ended."""
+        if self._gone:
+            return  # its tasks have ended with it
         self._process.request("stop_task", task_id=message.task).add_done_callback(_ignore)
 
     async def call(self, message: AgentCall) -> Any:
@@ -250,16 +334,25 @@ class ClaudeSession:
         if message.ask in self._asks:
             self._asks.discard(message.ask)
             self._process.send(control.response_to(message))
+        elif self._predecessor is not None:
+            self._predecessor.answer(message)
 
     # ------------------------------------------------------------------------------------------ from Claude Code
+
+    def _frame_of(self, process: ClaudeProcess, frame: Frame) -> None:
+        if self._predecessor is not None and process is self._predecessor.process:
+            self._predecessor.take(frame)
+        elif process is self._process:
+            self._frame(frame)
 
     def _frame(self, frame: Frame) -> None:
         if self._gone and frame.get("type") in ("__closed__", "result"):
             return  # a start that failed: `_come_back` tells
         if frame.get("type") == "command_lifecycle" and frame.get("command_uuid") in self._given:
             self._given[str(frame["command_uuid"])] = None
+        self._prompts.observe(frame)
         if not self._echoes.hides(frame):
-            self.feed(*self._messages(frame), *self.observe(frame))
+            self.feed(*self._carried.messages(self._messages(frame)), *self.observe(frame))
 
     def _messages(self, frame: Frame) -> tuple[Message, ...]:
         match frame.get("type"):
@@ -287,6 +380,7 @@ class ClaudeSession:
     def _ended(self, error: Exception) -> AgentGone:
         self._gone = True
         self._asks.clear()
+        self._prompts = Unanswered()
         given, self._given = self._given, {}
         if self._closing:
             return AgentGone(session=self.name)

@@ -15,7 +15,9 @@ from .authentication import authenticate
 from .closing import close
 from .deleting import delete
 from .listing import list_sessions
+from .logging_out import logout
 from .new import new
+from .providers import disable_provider, list_providers, set_provider
 from .setting import set_config_option, set_mode
 from .taking_up import fork, load, resume
 
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
 METHODS: Mapping[str, Callable[[AgentEnd, Request], Awaitable[Any]]] = {
     "authenticate": authenticate,
+    "logout": logout,
+    "providers/disable": disable_provider,
+    "providers/list": list_providers,
+    "providers/set": set_provider,
     "session/close": close,
     "session/delete": delete,
     "session/fork": fork,

@@ -77,6 +77,15 @@ class Choices:
         after, self.chosen = self.chosen, before
         self._change(after)
 
+    @property
+    def wishes(self) -> dict[str, str]:
+        """What must be set in a Claude Code that knows nothing of this one, beside the mode: values by option."""
+        chosen = self.chosen
+        wishes = {"model": chosen.model} if chosen.row is not None and chosen.model != "default" else {}
+        wishes |= {name: "on" for name, on in (("fast", chosen.fast), ("ultracode", chosen.ultracode)) if on}
+        wishes |= {"agent": chosen.agent} if chosen.agent in chosen.agents and chosen.agent is not None else {}
+        return {**wishes, **self.explicit}
+
     async def refresh(self) -> None:
         """Look what became of the settings, and tell the client what is another one. Raises what `ask` raises."""
         async with self._turn:

@@ -137,7 +137,11 @@ class News:
 
     def _memory(self, frame: Frame) -> Iterator[Message]:
         memories = frame.get("memories")
-        paths = [memory.get("path") for memory in memories if isinstance(memory, dict)] if memories else []
+        paths = (
+            [memory.get("path") for memory in memories if isinstance(memory, dict)]
+            if isinstance(memories, list)
+            else []
+        )
         named = [path for path in paths if isinstance(path, str) and path]
         if named:
             yield self._notice("Recalled memories", ", ".join(named))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ class OpenSession:
         options: what that was first started with.
         choices: what is set in it.
         spawn: starts a task on the loop.
+        routed: the options with the way that requests go at this moment.
     """
 
     name: str
@@ -56,6 +58,7 @@ class OpenSession:
     options: SessionOptions
     choices: Choices
     spawn: Callable[..., Any]
+    routed: Callable[[SessionOptions], SessionOptions]
     titles: Titles = attrs.field(init=False)
     busy: bool = attrs.field(default=False, init=False)
     _news: News = attrs.field(init=False)
@@ -63,6 +66,7 @@ class OpenSession:
     _answered: bool = attrs.field(default=False, init=False)
     _told: set[tuple[str, ...]] = attrs.field(factory=set, init=False)  # what is wrong with settings files
     _sized: str | None = attrs.field(default=None, init=False)  # the model whose window is known
+    _idle: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     _refresh: asyncio.Task[None] | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -106,7 +110,16 @@ class OpenSession:
     # ------------------------------------------------------------------------------------------ Claude Code's side
 
     def observe(self, frame: Mapping[str, Any]) -> Iterable[Message]:
-        """What a frame says beside the turns."""
+        """What a frame says beside the turns. What cannot be read is logged: the turns go on without it."""
+        try:
+            return self._read(frame)
+        except Exception as error:
+            logger.opt(exception=error).error(
+                "session {}: a frame of type {} was not read", self.name, frame.get("type")
+            )
+            return ()
+
+    def _read(self, frame: Mapping[str, Any]) -> Iterable[Message]:
         kind, subtype = frame.get("type"), frame.get("subtype")
         if kind == "conversation_reset":
             self.titles.forget()
@@ -114,6 +127,7 @@ class OpenSession:
             self._is_at(frame.get("session_id"))
         elif kind == "system" and subtype == "session_state_changed":
             self.busy = frame.get("state") != "idle"
+            (self._idle.clear if self.busy else self._idle.set)()
             if not self.busy:
                 self._look_again()
         elif kind == "control_request" and _is_news(frame):
@@ -185,13 +199,38 @@ class OpenSession:
             session_id=None if saved else self.conversation,
             permission_mode=chosen.mode,  # type: ignore[arg-type]  # one of the SDK's, checked when it was learned
         )
-        return attrs.evolve(self.options, sdk=sdk)
+        return self.routed(attrs.evolve(self.options, sdk=sdk))
+
+    async def claude_anew(self) -> None:
+        """Go on with a Claude Code that is started anew, as soon as nothing runs."""
+        if self.busy:
+            await self._idle.wait()
+        await self.claude.renew()
 
     async def restore(self) -> None:
         """Set again in the new Claude Code what was chosen in the old one."""
         explicit = dict(self.choices.explicit)
         explicit.pop("mode", None)  # it was started in it
         await self.choices.learn_again(explicit)
+
+    async def afresh(self, mode: str) -> SessionOptions:
+        """What a Claude Code is started with that carries out a plan, in this mode and with an empty context."""
+        sdk = replace(
+            self.options.sdk,
+            resume=None,
+            session_id=str(uuid.uuid4()),
+            permission_mode=mode,  # type: ignore[arg-type]  # one of those that were offered
+        )
+        return attrs.evolve(self.options, sdk=sdk)
+
+    async def settle(self, mode: str) -> None:
+        """The Claude Code of `afresh` has started: the session is at its conversation, and as it was but for the mode.
+
+        Not before: where it does not start, the session goes on with the conversation that it is at.
+        """
+        self.conversation = self.claude.options.sdk.session_id or self.conversation
+        await self._aside(continued.remember, self.name, self.conversation)
+        await self.choices.learn_again({**self.choices.wishes, "mode": mode})
 
     async def _aside(self, work: Callable[..., Any], *arguments: Any) -> None:
         await asyncio.get_running_loop().run_in_executor(None, work, *arguments)

@@ -62,7 +62,7 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
     claude = module.ClaudeSession(
         name=name,
         cwd=params.cwd,
-        options=options,
+        options=_routed(end, options),
         feed=end.feed,
         flow=FlowControl(end.has_room),
         spawn=end.loop.spawn,
@@ -84,8 +84,10 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
         options=options,
         choices=choices,
         spawn=end.loop.spawn,
+        routed=lambda options: _routed(end, options),
     )
     claude.observe, claude.again, claude.restore = opened.observe, opened.again, opened.restore
+    claude.afresh, claude.settle = opened.afresh, opened.settle
     end.sessions[name] = claude  # before it is open, so that it is closed with the others if the client goes now
     end.open[name] = opened
     end.feed(SessionOpened(session=name, cwd=params.cwd))
@@ -111,6 +113,19 @@ async def _take_up(opened: OpenSession, wished: Mapping[str, Any], past: Past | 
     if past.mode is not None:
         choices["mode"] = past.mode
     await opened.choices.take_up(choices)
+
+
+def _routed(end: AgentEnd, options: Any) -> Any:
+    """The options with the way that the client's provider, or its gateway, says."""
+    route = end.route or end.gateway
+    if route is None:
+        return options
+    sdk = replace(
+        options.sdk,
+        env={**options.sdk.env, **route.environment()},
+        settings=route.settings(options.sdk.settings),
+    )
+    return attrs.evolve(options, sdk=sdk)
 
 
 async def _prepared(options: Any, wished: Mapping[str, Any], cwd: str, past: Past | None) -> Any:

@@ -37,6 +37,7 @@ from middleware.messages import (
 )
 from middleware.profile import ClientProfile
 
+from . import past_subagents
 from .places import subagent_transcripts
 from .transcripts import Record, active_branch
 
@@ -105,7 +106,7 @@ class Replay:
 
     def _told(self) -> list[Shown]:
         self._runner.run()
-        told = [message for message in self._runner.client if isinstance(message, Shown)]
+        told = [message for message in self._runner.client if isinstance(message, Shown) and not _is_empty(message)]
         for kept in (self._runner.client, self._runner.agent, self._runner.fed, self._runner.sent):
             kept.clear()
         return told
@@ -126,6 +127,7 @@ class Replay:
         path = children.pop(tool_use, None)  # each once, whatever the file says: it may name itself
         if path is None:
             return
+        yield list(past_subagents.begins(self.session, path, tool_use))
         try:
             for record in active_branch(path, side=True):
                 if record.get("type") == "user" and not _has_results(record):
@@ -136,6 +138,7 @@ class Replay:
                     yield from self._subagent(children, use.tool_use)
         except OSError as error:
             logger.warning("session {}: the transcript of a subagent cannot be read: {}", self.session, error)
+        yield [past_subagents.ends(self.session, path)]
 
 
 def messages_of_record(session: str, record: Record, parent: str | None = None) -> list[Message]:
@@ -225,6 +228,10 @@ def visible_text(text: str) -> str:
         return ""
     given = arguments[1].strip() if arguments else ""
     return f"{name} {given}" if given else name
+
+
+def _is_empty(message: Shown) -> bool:
+    return isinstance(message, Text) and not message.text
 
 
 def _is_hidden_answer(record: Record) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import uuid
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import Replayed, Request
 
+from . import past_subagents
 from .continued import conversation_of, where_to_go_on
 from .failures import RequestRefused
 from .fingerprint import fingerprint
@@ -49,6 +51,7 @@ async def load(end: AgentEnd, request: Request) -> acp.LoadSessionResponse:
         opened, found = await _take_up(end, params)
         if found.transcript is not None:
             await _replay(end, opened, found.transcript)
+            await _tell_subagents(end, opened, found.transcript, told=True)
     return acp.LoadSessionResponse(modes=opened.choices.mode_state, config_options=opened.choices.options)
 
 
@@ -57,7 +60,9 @@ async def resume(end: AgentEnd, request: Request) -> acp.ResumeSessionResponse:
     params: acp.ResumeSessionRequest = request.params
     check_directories(params.cwd, params.additional_directories)
     async with end.opening(params.session_id):
-        opened, _ = await _take_up(end, params)
+        opened, found = await _take_up(end, params)
+        if found.transcript is not None:
+            await _tell_subagents(end, opened, found.transcript, told=False)
     return acp.ResumeSessionResponse(modes=opened.choices.mode_state, config_options=opened.choices.options)
 
 
@@ -134,6 +139,13 @@ async def _copied(end: AgentEnd, source: _Found) -> Past:
         raise RequestRefused(Failure.session_not_found(source.conversation)) from error
     title = f"{source.title} (fork)" if source.title else None
     return Past(conversation=copy.session_id, choices=source.choices, title=title)
+
+
+async def _tell_subagents(end: AgentEnd, opened: OpenSession, transcript: Path, *, told: bool) -> None:
+    """Tell of the subagents from before, for a client that has child sessions: one may be resumed."""
+    if end.profile.subagents:
+        history = functools.partial(past_subagents.history, opened.name, transcript, told=told)
+        end.feed(await asyncio.get_running_loop().run_in_executor(None, history))
 
 
 async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path) -> None:

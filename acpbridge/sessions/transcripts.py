@@ -186,7 +186,7 @@ def _branch(entries: dict[str, _Entry]) -> list[_Entry]:
 
 
 def _newest_leaf(entries: dict[str, _Entry]) -> _Entry | None:
-    """Of the ends of the tree, seen without what hangs behind them, the one that was written last."""
+    """Of the ends of the tree, without the reminders that hang behind them, the one that was written last."""
     parents = {entry.parent for entry in entries.values()}
     order = {uuid: place for place, uuid in enumerate(entries)}
     best: _Entry | None = None
@@ -195,7 +195,7 @@ def _newest_leaf(entries: dict[str, _Entry]) -> _Entry | None:
             continue
         seen: set[str] = set()
         entry: _Entry | None = end
-        while entry is not None and entry.kind not in ("user", "assistant") and entry.uuid not in seen:
+        while entry is not None and not entry.leaf and entry.uuid not in seen:
             seen.add(entry.uuid)
             entry = entries.get(entry.parent or "")
         if entry is not None and entry.leaf and (best is None or order[entry.uuid] > order[best.uuid]):

@@ -143,8 +143,11 @@ class CancelDrop(Stage):
 
     @on(TurnEnded)
     def _ended(self, message: TurnEnded, context: Context) -> Iterator[Message]:
-        if self._window(message.session).answered(message.prompt):
+        window = self._window(message.session)
+        if window.answered(message.prompt):
             yield from self._tell(message.session)
+        elif window.state == "closed" and message.stop_reason == "cancelled" and message.usage is not None:
+            yield WorkStopped(session=message.session)  # it ran, and somebody else than the client cancelled it
         yield message
 
     @on(RequestFailed)

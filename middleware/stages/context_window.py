@@ -16,6 +16,7 @@ from middleware.messages import (
     MessageUsage,
     Result,
     SessionClosed,
+    SessionRestarted,
     TokenCount,
     Usage,
     WindowSize,
@@ -86,6 +87,13 @@ class ContextWindow(Stage):
         yield message
         if message.state == "completed" and message.tokens is not None:
             yield from self._learn(message.session, TokenCount(input=message.tokens), None)
+
+    @on(SessionRestarted)
+    def _restarted(self, message: SessionRestarted, context: Context) -> Iterator[Message]:
+        """The context is empty now (reference 5.7)."""
+        yield message
+        if message.session in self._sessions:
+            yield from self._learn(message.session, TokenCount(), None)
 
     @on(WindowSize)
     def _size(self, message: WindowSize, context: Context) -> None:

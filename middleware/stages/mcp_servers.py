@@ -47,6 +47,9 @@ POLL = 1.0
 SIGN_IN_WITHIN = 600.0
 """Seconds that a person has for it."""
 
+STARTS_WITHIN = 30.0
+"""Seconds after which a server that still connects is not waited for."""
+
 CALL_WITHIN = 30.0
 """Seconds that Claude Code has for one answer."""
 
@@ -145,7 +148,7 @@ class McpServers(Stage):
     def _begin(self, name: str, servers: frozenset[str], context: Context) -> Iterator[Message]:
         session = self._session(name)
         if servers and session.sign_in is None and self._profile.elicitation_url:
-            session.sign_in = _SignIn(servers)
+            session.sign_in = _SignIn(servers, until=context.now() + STARTS_WITHIN)
             yield self._call(name, session.sign_in, "mcp_status", {}, context)
 
     @on(AgentReply)
@@ -161,9 +164,13 @@ class McpServers(Stage):
         if message.failure is not None:
             yield from self._give_up(message.session, sign_in, context, message.failure.message)
         elif sign_in.server is None:
-            listed = servers_in(message.result) or ()
+            listed = [server for server in servers_in(message.result) or () if server.name in sign_in.wanted]
+            if any(server.status == "pending" for server in listed) and context.now() < sign_in.until:
+                # Whether it needs a sign-in is not known before it was connected to, which goes on in the background.
+                context.set_timer(_Timer(message.session, None), POLL)
+                return
             needing = [server.name for server in listed if server.status == "needs-auth"]
-            sign_in.left = deque(dict.fromkeys(server for server in needing if server in sign_in.wanted))
+            sign_in.left = deque(dict.fromkeys(needing))
             yield from self._next(message.session, sign_in, context)
         elif sign_in.elicitation is None:
             yield from self._address(message.session, sign_in, context, message.result)

@@ -51,7 +51,7 @@ from middleware.profile import ClientProfile
 from middleware.stage import Context, Outcome, Stage, on
 from middleware.subagents import lives
 from middleware.subagents.calls import HAND_BACK, HIDDEN, LAUNCHES, HiddenCall, id_of, merged, name_of, parent_of
-from middleware.subagents.family import Child, Family
+from middleware.subagents.family import CHILDREN, Child, Family
 from middleware.subagents.hidden import finished, show
 from middleware.subagents.waiting import Routed
 
@@ -242,7 +242,7 @@ class Subagents(Stage):
 
     @on(SubagentHistory)
     def _history(self, message: SubagentHistory, context: Context) -> Outcome:
-        self._family(message.session).past = {past.task: past for past in message.subagents}
+        self._family(message.session).past = {past.task: past for past in message.subagents[-CHILDREN:]}
         return None
 
     @on(SubagentPlace)

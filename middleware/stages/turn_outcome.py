@@ -18,6 +18,9 @@ from middleware.messages import Result, StopReason, TokenCount
 _AUTONOMOUS = frozenset({"task-notification", "peer", "coordinator", "observer", "observer-activity"})
 """Origins of work that Claude Code starts by itself. Unknown kinds are the user's, so that no prompt hangs."""
 
+_NOT_LOGGED_IN = frozenset({"authentication_failed", "oauth_org_not_allowed"})
+"""What Claude Code calls an error that only signing in, or another key, ends (reference 10.4)."""
+
 _LOGIN = re.compile(r"\brun /login\b", re.IGNORECASE)
 
 
@@ -34,8 +37,17 @@ class Outcome:
     text: str = ""
 
 
-def outcome_of(result: Result, *, shown: bool, error_kind: str | None) -> Outcome:
-    """What a prompt's result says. `shown`: something was said in this turn; `error_kind`: its last message's error."""
+def outcome_of(result: Result, *, shown: bool, error_kind: str | None, refused: bool = False) -> Outcome:
+    """What a prompt's result says.
+
+    Args:
+        result: the result.
+        shown: something was said in this turn.
+        error_kind: what its last message says went wrong.
+        refused: the person refused something so that the turn ends; Claude Code calls that an error (reference 5.7).
+    """
+    if refused and (result.is_error or result.subtype == "error_during_execution"):
+        return Outcome(stop_reason="cancelled")
     if result.stop_reason == "refusal":
         return Outcome(stop_reason="refusal")
     if result.stop_reason == "max_tokens" and result.subtype in ("success", "error_during_execution"):
@@ -54,6 +66,9 @@ def _failure(result: Result, error_kind: str | None) -> Failure:
     text = result.text if result.subtype == "success" else ", ".join(result.errors) or result.subtype
     if _LOGIN.search(text):
         return Failure.auth_required("log in to Claude Code (run `claude /login` in a terminal) and try again")
+    if error_kind in _NOT_LOGGED_IN:
+        advice = "log in to Claude Code, or correct the key that it is given (ANTHROPIC_API_KEY, apiKeyHelper)"
+        return Failure.auth_required(f"{text}: {advice}", {"errorKind": error_kind})
     return Failure.internal(text, {"errorKind": error_kind} if error_kind else None)
 
 

@@ -10,7 +10,7 @@ answers that are given here. docs/cancel-window.md tells the whole story, and na
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 from loguru import logger
@@ -25,6 +25,7 @@ from middleware.messages import (
     Interrupted,
     Message,
     MessageCompleted,
+    PermissionAnswer,
     Prompt,
     PromptEchoed,
     PromptState,
@@ -65,6 +66,7 @@ class _Session:
     requested: bool = False  # the model was asked since the last result: of a held turn, the follow-up runs
     shown: bool = False  # something of the running work was said aloud since the last result
     error: str | None = None  # what the last complete message said went wrong
+    refused: bool = False  # the person refused so that the turn ends: its result is an error
     totals: ModelTotals = attrs.field(factory=ModelTotals)
 
 
@@ -133,6 +135,12 @@ class Turns(Stage):
         session.busy = False
         yield Interrupt(session=name, drop=tuple(turn.prompt for turn in fresh))
 
+    @on(PermissionAnswer)
+    def _refused(self, message: PermissionAnswer, context: Context) -> Outcome:
+        """A refusal that stops the turn is no failure of it: the person wanted that (reference 5.7)."""
+        self._session(message.session).refused |= message.interrupt
+        return message
+
     # ------------------------------------------------------------------------------------------ from Claude Code
 
     @on(PromptState)
@@ -193,6 +201,7 @@ class Turns(Stage):
         by_model = session.totals.advance(message.model_usage)
         shown, session.shown = session.shown, False
         error, session.error = session.error, None
+        refused, session.refused = session.refused, False
         turns = session.open.ended_by(message)
         if not turns:
             # The late result of prompts that have their answers is nobody's; all else is work without a prompt.
@@ -200,9 +209,9 @@ class Turns(Stage):
                 yield message
                 yield from self._followed_up(name, message, by_model, context)
             return
-        outcome = outcome_of(message, shown=shown, error_kind=error)
+        outcome = outcome_of(message, shown=shown, error_kind=error, refused=refused)
         for turn in turns:
-            yield from self._start(name, turn, context)
+            yield from self._start(name, turn, context, but=turns)
         if outcome.text and not turns[-1].cancelled:
             yield Text(session=name, text=outcome.text)
         yield message
@@ -246,6 +255,7 @@ class Turns(Stage):
 
     @on(SessionRestarted)
     def _restarted(self, message: SessionRestarted, context: Context) -> Outcome:
+        self._session(message.session).refused = False
         self._session(message.session).open.subagents = LiveSubagents()
         return message
 
@@ -268,7 +278,7 @@ class Turns(Stage):
     @on(AgentGone)
     def _gone(self, message: AgentGone, context: Context) -> Iterator[Message]:
         session = self._session(message.session)
-        session.busy, session.requested = False, False
+        session.busy, session.requested, session.refused = False, False, False
         session.open.subagents = LiveSubagents()
         yield message
         for turn in list(session.open.turns):
@@ -312,9 +322,10 @@ class Turns(Stage):
     def _session(self, name: str) -> _Session:
         return self._sessions.setdefault(name, _Session())
 
-    def _start(self, name: str, turn: Turn, context: Context) -> Iterator[Message]:
+    def _start(self, name: str, turn: Turn, context: Context, but: Sequence[Turn] = ()) -> Iterator[Message]:
         for over in self._session(name).open.start(turn):
-            yield from self._end(name, over, context)
+            if over not in but:
+                yield from self._end(name, over, context)
 
     def _end_all(self, name: str, context: Context) -> Iterator[Message]:
         for turn in list(self._session(name).open.turns):

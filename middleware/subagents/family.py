@@ -37,8 +37,9 @@ class Child:
     session: str
     parent: str | None = None
     call: str | None = None  # the delegation that it works on
-    title: str | None = None
-    description: str | None = None
+    name: str | None = None
+    purpose: str | None = None
+    kind: str | None = None
     prompt: str | None = None
     announced: bool = False
     state: Literal["running", "requires_action", "idle"] = "running"
@@ -51,6 +52,14 @@ class Child:
     cwd: str | None = None
     cancels: int = 0
     error_owed: bool = False  # it failed, and nobody said why
+
+    @property
+    def title(self) -> str | None:
+        return self.name or self.purpose or self.kind
+
+    @property
+    def description(self) -> str | None:
+        return self.kind if self.kind != self.title else None
 
     @property
     def works(self) -> bool:
@@ -117,13 +126,10 @@ class Family:
         """Take over what a frame says of a child, and what the call that began it says (R1)."""
         launch = self.hidden.get(child.call or "")
         launch = launch if launch is not None and launch.name in LAUNCHES else None
-        kind = message.subagent_type or (launch.member("subagent_type") if launch else None)
-        description = message.description or (launch.member("description") if launch else None)
-        name = launch.member("name") if launch else None
-        child.title = name or description or child.title or kind
-        if kind is not None and kind != child.title:
-            child.description = kind
-        child.prompt = message.prompt or (launch.member("prompt") if launch else None)
+        child.kind = message.subagent_type or child.kind or (launch.member("subagent_type") if launch else None)
+        child.purpose = message.description or child.purpose or (launch.member("description") if launch else None)
+        child.name = child.name or (launch.member("name") if launch else None)
+        child.prompt = message.prompt or child.prompt or (launch.member("prompt") if launch else None)
         if message.background is not None:
             child.background = message.background
         elif launch is not None and launch.input.get("run_in_background") is True:
@@ -131,31 +137,40 @@ class Family:
 
     def cancels_over(self, child: Child) -> int:
         """The cancels that have reached a child: its own, and those of all above it."""
-        count, at, seen = self.cancels, child, {child.session}
-        while True:
-            count += at.cancels
-            above = self.children.get(at.parent or "")
-            if above is None or above.session in seen:
-                return count
-            seen.add(above.session)
-            at = above
+        return self.cancels + sum(each.cancels for each in self._line(child.session))
 
     def cwd_of(self, session: str | None) -> str:
-        child = self.children.get(session or "")
-        return child.cwd if child is not None and child.cwd is not None else self.cwd
+        """Where a session works: where that is not known, where its parent does."""
+        for child in self._line(session):
+            if child.cwd is not None:
+                return child.cwd
+        return self.cwd
 
-    def unannounced_ancestors(self, task: str) -> Iterator[PastSubagent]:
-        """Of a child from before: those above it that the client was not told of, the uppermost first (7.8)."""
-        chain: list[PastSubagent] = []
-        at = self.past.get(task)
-        while at is not None and at.parent is not None and len(chain) < CHILDREN:
-            known = self.children.get(at.parent)
+    def lineage(self, task: str) -> list[PastSubagent]:
+        """A child from before, behind those above it that the client was not told of, the uppermost first.
+
+        Nothing where somebody in the line is not known, or stands above himself: no parent is guessed (7.8).
+        """
+        line: list[PastSubagent] = []
+        at: str | None = task
+        while at is not None:
+            known, past = self.children.get(at), self.past.get(at)
             if known is not None and known.announced:
                 break
-            at = self.past.get(at.parent)
-            if at is not None:
-                chain.append(at)
-        return reversed(chain)
+            if past is None or past in line:
+                return []
+            line.insert(0, past)
+            at = past.parent
+        return line
+
+    def _line(self, session: str | None) -> Iterator[Child]:
+        """A child and those above it."""
+        seen: set[str] = set()
+        child = self.children.get(session or "")
+        while child is not None and child.session not in seen:
+            seen.add(child.session)
+            yield child
+            child = self.children.get(child.parent or "")
 
 
 def keep(table: dict[str, Any], key: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from loguru import logger
 
-from middleware.messages import AskWithdrawn, Message, SubagentPlace, Task
+from middleware.messages import AskWithdrawn, Message, SessionOpened, SubagentPlace, Task
 
 from .calls import SEND
 from .family import ENDS, PLACES, Child, Family
@@ -23,7 +23,8 @@ _NO_REASON = frozenset({"worker_restart"})
 def begins(family: Family, message: Task) -> Child | None:
     """A task of a subagent that is not known: a new child, or None for one that must stay unexposed."""
     sent = family.hidden.get(message.tool_use or "")
-    if message.task not in family.past and sent is not None and sent.name == SEND:
+    resumed = sent is not None and sent.name == SEND
+    if (message.task in family.past or resumed) and not family.lineage(message.task):
         logger.info("session {}: {} was resumed, and its history is not known", family.root, message.task)
         return None
     child = Child(
@@ -41,7 +42,7 @@ def announce(family: Family, child: Child) -> Iterator[Message]:
     launch = family.hidden.get(child.call or "")
     if launch is not None:
         child.parent = launch.session
-        family.learn(child, Task(session=family.root, task=child.session, state="running", prompt=child.prompt))
+        family.learn(child, Task(session=family.root, task=child.session, state="running"))
     child.announced = True
     yield from announcement(family, child)
     name = child.call or f"{child.session}:prompt:1"
@@ -85,14 +86,19 @@ def resumes(family: Family, child: Child, message: Task) -> Iterator[Message]:
 
 def returns(family: Family, child: Child, message: Task) -> Iterator[Message]:
     """A child from before this connection is resumed: those above it are told of first, without a state (7.8)."""
-    for above in (*family.unannounced_ancestors(child.session), family.past[child.session]):
+    for above in family.lineage(child.session):
         known = child if above.task == child.session else Child(session=above.task, state="idle")
         known.parent = above.parent or family.root
-        known.title, known.description = above.title, above.description
+        known.purpose, known.kind = above.title or known.purpose, above.description or known.kind
         known.cwd = known.cwd or above.cwd
         known.announced = True
         family.add(known)
-        yield from announcement(family, known, live=known is child)
+        if above.told:
+            yield SessionOpened(session=known.session, cwd=family.cwd_of(known.session))
+        else:
+            yield from announcement(family, known, live=known is child)
+    if family.past[child.session].told:
+        yield state_of(child)
     child.background = child.background if message.background is None else message.background
     yield from _delegated(family, child, message)
 

@@ -29,7 +29,8 @@ def is_request(subtype: str) -> Callable[[Frame], bool]:
 
 
 def is_text(frame: Frame) -> bool:
-    return frame["type"] == "stream_event" and frame["event"].get("delta", {}).get("type") == "text_delta"
+    delta = frame["event"].get("delta", {}) if frame["type"] == "stream_event" else {}
+    return bool(delta.get("type") == "text_delta")
 
 
 class RealClaude:

@@ -52,7 +52,9 @@ DENIAL = {
     [
         (permission(decision="allow"), success({"behavior": "allow", "updatedInput": {}})),
         (
-            permission(decision="allow", updated_input={"command": "ls"}, tool_use="t", classification="user_temporary"),
+            permission(
+                decision="allow", updated_input={"command": "ls"}, tool_use="t", classification="user_temporary"
+            ),
             success(
                 {
                     "behavior": "allow",

@@ -18,10 +18,10 @@ from middleware.messages import (
     Result,
     Text,
     Thought,
+    ToClient,
     ToolInput,
     ToolResult,
     ToolUse,
-    ToClient,
     WorkState,
 )
 from tests.claude.recorded import ALL, NAMES, Frame, broken, each_broken, frames

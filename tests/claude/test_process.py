@@ -139,7 +139,7 @@ def test_a_close_ends_it_gently() -> None:
             planned.append(plan(delay, *arguments, **keywords))
             return planned[-1]
 
-        loop.call_later = call_later  # type: ignore[method-assign]
+        loop.call_later = call_later  # type: ignore[method-assign,assignment]
         started = loop.time()
         await process.close()
         await process.close()
@@ -316,7 +316,7 @@ def test_the_files_go_when_the_start_fails(cancelled: bool) -> None:
             await process.close()
         else:
             claude.refuse(asked, "no")
-        with pytest.raises(Exception, match="no|closed"):
+        with pytest.raises(Exception, match=r"no|closed"):
             await starting
         assert [path.exists() for path in given_files(claude)] == [False, False]
         await process.close()
@@ -374,7 +374,12 @@ def test_a_start_that_ends_with_an_error_result() -> None:
         claude.answers.clear()
         starting = asyncio.ensure_future(process.start())
         await claude.asked("initialize")
-        result = {"type": "result", "subtype": "error_during_execution", "is_error": True, "errors": ["No such session"]}
+        result = {
+            "type": "result",
+            "subtype": "error_during_execution",
+            "is_error": True,
+            "errors": ["No such session"],
+        }
         claude.say({**result, "startup_failure_reason": "cwd_unavailable", "session_id": "s"})
         claude.end(ProcessError("Command failed with exit code 1", exit_code=1), 1)
         with pytest.raises(ResultError, match="No such session") as caught:

@@ -53,7 +53,7 @@ def test_the_frame() -> None:
 
 def test_order() -> None:
     """Blocks keep their order; what embedded resources hold stands behind them all, in its order too."""
-    blocks = [
+    blocks: list[acp.ContentBlock] = [
         embedded("file:///a", "A"),
         acp.TextContent(text="look"),
         link("file:///b"),
@@ -229,5 +229,5 @@ def test_images(image: acp.ImageContent, source: dict[str, str] | None) -> None:
 
 def test_everything_is_json() -> None:
     """What is made of any block can be written."""
-    blocks = [link("file:///ü"), embedded("u:x", "\u2028"), blob("ü".encode(), "text/plain")]
+    blocks: list[acp.ContentBlock] = [link("file:///ü"), embedded("u:x", "\u2028"), blob("ü".encode(), "text/plain")]
     assert json.loads(json.dumps(content_of(blocks))) == content_of(blocks)

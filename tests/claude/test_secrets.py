@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loguru import logger
 
+from acpbridge import log
 from acpbridge.testing import Fail, Say, ScriptedModel, UseTool, Wait
 from tests.stdio.agent_process import AgentProcess
 
@@ -67,7 +69,7 @@ def options(**more: Any) -> dict[str, Any]:
 
 def test_no_secret_is_told(model: ScriptedModel, tmp_path: Path) -> None:
     """A session with keys in its servers, its variables and its options, through many an error, at the log's finest
-    level: Claude Code has them, and they stand in no log, on no command line, and in no file in the temporary folder."""
+    level: Claude Code has them, and they stand in no log, on no command line, in no file of the temporary folder."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     work = tmp_path / "work"
@@ -90,7 +92,8 @@ def test_no_secret_is_told(model: ScriptedModel, tmp_path: Path) -> None:
         assert (work / "told").read_text() == f"{SECRETS['env']}-{SECRETS['setting']}"
 
         agent.choose = None
-        for number, answer in enumerate(({"result": {"outcome": SECRETS["reply"]}}, {"error": SECRETS["reply"]}), 1):
+        wrong: list[dict[str, Any]] = [{"result": {"outcome": SECRETS["reply"]}}, {"error": SECRETS["reply"]}]
+        for number, answer in enumerate(wrong, 1):
             prompt = agent.prompt(session, f"write {SECRETS['prompt']}")
             agent.write(json.dumps({"jsonrpc": "2.0", "id": _asked(agent, number + 1), **answer}).encode() + b"\n")
             agent.answer(prompt)
@@ -100,10 +103,10 @@ def test_no_secret_is_told(model: ScriptedModel, tmp_path: Path) -> None:
         assert agent.answer(agent.prompt(session, "and on"))
         command_lines += _command_lines(agent)
 
-    log = agent.log()
-    assert "DEBUG" in log
-    assert "brandNewOption" in log
-    assert [name for name, secret in SECRETS.items() if secret in log] == []
+    told = agent.log()
+    assert "DEBUG" in told
+    assert "brandNewOption" in told
+    assert [name for name, secret in SECRETS.items() if secret in told] == []
     assert [name for name, secret in SECRETS.items() if secret in " ".join(command_lines)] == []
     assert any("--mcp-config" in line for line in command_lines)
     left = [path for path in temporary.rglob("*") if path.is_file() and _tells(path)]
@@ -151,3 +154,26 @@ def _say_what_is_wrong(agent: AgentProcess, session: str, work: Path) -> None:
     agent.write(b'{"jsonrpc":"2.0","broken":"' + SECRETS["argument"].encode() + b"\n")
     assert agent.answer(agent.prompt(session, "and on"))["result"]["stopReason"] == "end_turn"
 
+
+def test_a_trace_shows_no_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception is logged with its lines, and without the values of their variables."""
+    monkeypatch.setenv("ACPBRIDGE_LOG", "trace")
+    path = tmp_path / "log.txt"
+    log.configure(path)
+    try:
+        _fails(SECRETS["argument"])
+        logger.complete()
+    finally:
+        logger.remove()
+        logger.add(sys.stderr)
+    told = path.read_text()
+    assert "ZeroDivisionError" in told
+    assert "_fails" in told
+    assert SECRETS["argument"] not in told
+
+
+def _fails(secret: str) -> None:
+    try:
+        assert len(secret) / 0
+    except ZeroDivisionError as error:
+        logger.opt(exception=error).error("it failed")

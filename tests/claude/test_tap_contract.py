@@ -126,8 +126,13 @@ def test_a_gate_that_denies(model: ScriptedModel, tmp_path: Path) -> None:
     model.on("write", [[UseTool("Write", {"file_path": "$CWD/a", "content": "A"})], [Say("done")]])
 
     async def scenario() -> None:
-        claude = RealClaude(model, tmp_path, mode="bypassPermissions", permission_mode="bypassPermissions",
-                            extra_args={"replay-user-messages": None, "allow-dangerously-skip-permissions": None})
+        claude = RealClaude(
+            model,
+            tmp_path,
+            mode="bypassPermissions",
+            permission_mode="bypassPermissions",
+            extra_args={"replay-user-messages": None, "allow-dangerously-skip-permissions": None},
+        )
         async with claude:
             await claude.ask("write")
             assert not (claude.cwd / "a").exists()

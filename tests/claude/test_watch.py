@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from acpbridge.claude import orphans, watch
+from acpbridge.claude import orphans
 from acpbridge.claude.watch import Watcher
 from tests.core import logged
 
@@ -187,7 +187,7 @@ def test_a_watcher_that_hangs(monkeypatch: pytest.MonkeyPatch, children: Childre
     hanging, _ = children.up("import signal, sys; print('up', flush=True); sys.stdin.read(); signal.pause()")
     watcher = Watcher()
     monkeypatch.setattr(watcher, "_start", lambda: hanging)
-    monkeypatch.setattr(watch.orphans, "GRACE", -2.9)
+    monkeypatch.setattr(orphans, "GRACE", -2.9)
     watcher.add(999999999)
     with logged() as log:
         watcher.close()

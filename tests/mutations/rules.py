@@ -109,10 +109,17 @@ RULES = (
     Rule(
         "What is open is closed before the answer.",
         DROP,
-        "            yield from self._tell(message.session)\n        yield message\n\n    @on(RequestFailed)",
-        "            yield message\n            yield from self._tell(message.session)\n            return\n"
-        "        yield message\n\n    @on(RequestFailed)",
+        "        if window.answered(message.prompt):\n            yield from self._tell(message.session)\n",
+        "        if window.answered(message.prompt):\n            yield message\n"
+        "            yield from self._tell(message.session)\n            return\n",
         f"{IN_DROP}test_the_client_is_told_before_the_answer",
+    ),
+    Rule(
+        "So it is when somebody else than the client has cancelled a prompt that ran.",
+        DROP,
+        'elif window.state == "closed" and message.stop_reason == "cancelled" and message.usage is not None:',
+        "elif False:",
+        f"{IN_DROP}test_somebody_else_cancelled_it",
     ),
     Rule(
         "A stopped prompt that the agent end refuses has its answer.",
@@ -965,9 +972,16 @@ RULES = (
     Rule(
         "So does the result of a prompt whose start was not seen.",
         TURNS,
-        "        for turn in turns:\n            yield from self._start(name, turn, context)\n",
+        "        for turn in turns:\n            yield from self._start(name, turn, context, but=turns)\n",
         "",
         f"{IN_TURNS}test_an_unnamed_result_ends_the_hold",
+    ),
+    Rule(
+        "But for what the same result ends: that has one answer.",
+        TURNS,
+        "            if over not in but:\n",
+        "            if True:\n",
+        f"{IN_TURNS}test_a_result_of_a_held_prompt_and_the_next",
     ),
     Rule(
         "An idle ends a hold whose subagents are through.",
@@ -1017,6 +1031,20 @@ RULES = (
         "        self._session(message.session).open.subagents = LiveSubagents()\n        return message",
         "        return message",
         f"{IN_TURNS}test_a_restart_ends_all_subagents",
+    ),
+    Rule(
+        "A turn that a refusal stops is cancelled, and no error.",
+        TURNS,
+        "error_kind=error, refused=refused)",
+        "error_kind=error)",
+        f"{IN_TURNS}test_a_refusal_that_stops_the_turn",
+    ),
+    Rule(
+        "What was refused is forgotten with the next result.",
+        TURNS,
+        "refused, session.refused = session.refused, False",
+        "refused = session.refused",
+        f"{IN_TURNS}test_a_refusal_that_stops_the_turn",
     ),
     Rule(
         "A cancel ends a held turn at once, behind the queue.",

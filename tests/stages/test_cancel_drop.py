@@ -24,6 +24,7 @@ from middleware.messages import (
     RequestFailed,
     SessionRestarted,
     Thought,
+    TokenCount,
     ToolDenied,
     ToolProgress,
     ToolResponse,
@@ -240,6 +241,16 @@ def test_the_client_is_told_before_the_answer(run: StepRunner) -> None:
     stop(run)
     assert gave(run, over(1)) == [WorkStopped(session=S), over(1)]
     assert gave(run, work("idle")) == [work("idle")]
+
+
+def test_somebody_else_cancelled_it(run: StepRunner) -> None:
+    """A prompt that ran and is `cancelled` without the client's doing leaves nothing open, and hides nothing; one that
+    never ran has nothing to close."""
+    begin(run)
+    queued, ran = over(2, stop_reason="cancelled"), over(1, stop_reason="cancelled", usage=TokenCount())
+    assert gave(run, prompt(2), queued, ran) == [prompt(2), queued, WorkStopped(session=S), ran]
+    assert gave(run, text("hello")) == [text("hello")]
+    assert gave(run, prompt(3), started(3), over(3, usage=TokenCount()))[2:] == [over(3, usage=TokenCount())]
 
 
 def test_the_client_is_told_with_the_last_answer(run: StepRunner) -> None:

@@ -367,3 +367,16 @@ def test_conformance() -> None:
     """The stage passes what it does not know, shares no state, and does the same on a thread."""
     script = [prompt(1, "hello"), started(1), WorkState(session=S, state="idle"), Result(session=S, prompts=("p1",))]
     check_stage(McpCommands, script)
+
+
+def test_late_answer_of_another() -> None:
+    """An answer to a command whose time was over is not taken for the next one's."""
+    run = runner()
+    run.feed(prompt(1, "/mcp")).run()
+    run.advance(STATUS_WITHIN)
+    late = next(message for message in run.agent if isinstance(message, AgentCall))
+    run.feed(prompt(2, "/mcp")).run()
+    run.feed(AgentReply(session=S, call=late.call, result={"mcpServers": []})).run()
+    assert said(run) == [NO_STATUS]
+    reply(run, CONNECTED)
+    assert said(run) == [NO_STATUS, CONNECTED_TEXT]

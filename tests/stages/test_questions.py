@@ -38,7 +38,7 @@ S = "s"
 OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "preview": "┌─┐"}]
 PICK = {"question": "Which?", "header": "Pick", "multiSelect": False, "options": OPTIONS}
 MANY = {"question": "Which ones?", "header": "Many", "multiSelect": True, "options": OPTIONS}
-FORMS = {"elicitation": {"form": {}, "url": {}}}
+FORMS: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}}
 
 
 def ask(*questions: Any, tool_use: str | None = "x", **members: Any) -> PermissionAsk:
@@ -255,8 +255,8 @@ def test_choices_one_after_the_other() -> None:
 def test_choice_is_dismissed() -> None:
     """Who does not answer one is asked no further, and what was answered counts."""
     run = runner({})
-    put(run, ask(PICK, {**PICK, "question": "2"}, {**PICK, "question": "3"}), chosen("choice-0"))
-    answer = answered(run, chosen("dismiss"))
+    put(run, ask(PICK, {**PICK, "question": "2"}, {**PICK, "question": "3"}))
+    answer = answered(run, chosen("choice-0"), chosen("dismiss"))
     assert answer.updated_input is not None
     assert answer.updated_input["answers"] == {"Which?": "A"}
 
@@ -288,10 +288,10 @@ def test_the_call_is_announced_first() -> None:
     run.feed(ask(PICK, tool_use="early")).run()
     kinds = [type(message) for message in run.client]
     assert kinds == [ToolUse, Question]
-    assert [type(message) for message in put(run, attrs_ask())] == [Question, Question]
+    assert [type(message) for message in put(run, second_ask())] == [Question, Question]
 
 
-def attrs_ask() -> PermissionAsk:
+def second_ask() -> PermissionAsk:
     """A second ask, for the use that the stream has shown."""
     return PermissionAsk(session=S, ask="r", tool_use="x", name="AskUserQuestion", input={"questions": [PICK]})
 
@@ -419,5 +419,27 @@ def test_completed() -> None:
 
 def test_conformance() -> None:
     """The stage passes what it does not know, shares no state, and does the same on a thread."""
-    script = [Initialized(profile=ClientProfile(capabilities=FORMS)), ask(PICK), reply(question_0="A"), ask(MANY)]
+    script = [Initialized(profile=ClientProfile(capabilities=FORMS)), ask(PICK), reply(question_0="A"), second_ask()]
     check_stage(lambda: Questions(new_uuid=lambda: "new"), script)
+
+
+@pytest.mark.parametrize(
+    "settled", [AskWithdrawn(session=S, ask="q"), PermissionAnswer(session=S, ask="q", decision="deny")]
+)
+def test_settled(settled: Message) -> None:
+    """A reply to what is settled, or to what another stage asks, is none of this stage's: it passes."""
+    run = StepRunner(Pipeline([Questions()]))
+    run.feed(Initialized(profile=ClientProfile(capabilities=FORMS)), ask(PICK)).run()
+    run.feed(settled).run()
+    run.agent.clear()
+    run.feed(reply(question_0="A")).run()
+    assert run.agent == [reply(question_0="A")]
+
+
+def test_a_stage_that_asks_itself() -> None:
+    """A question of a stage on the agent's side goes out as it is, and its reply goes back to that stage."""
+    run = runner()
+    own = Elicitation(session=S, ask="mcp-oauth", message="sign in", mode="url", url="u", elicitation="mcp-oauth")
+    assert put(run, own) == [own]
+    run.feed(ElicitationReply(session=S, ask="mcp-oauth", action="accept")).run()
+    assert run.agent == [ElicitationReply(session=S, ask="mcp-oauth", action="accept")]

@@ -92,6 +92,14 @@ def test_who_is_not_logged_in(text: str) -> None:
     assert (failure.code, "log in" in failure.message) == (-32000, True)
 
 
+def test_whose_key_is_refused() -> None:
+    """A key that was not accepted is "authentication required" too, in Claude Code's words and with what to do."""
+    failure = outcome(is_error=True, text="Invalid API key", error_kind="authentication_failed").failure
+    assert failure is not None
+    assert (failure.code, failure.data) == (-32000, {"errorKind": "authentication_failed"})
+    assert "Invalid API key: log in" in failure.message
+
+
 @pytest.mark.parametrize("text", ["the manual says: run /login", "rerun /logins"])
 def test_what_only_looks_like_a_login(text: str) -> None:
     """A model that writes about `/login` is logged in, and another command is no login."""

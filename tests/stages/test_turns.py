@@ -14,6 +14,7 @@ from middleware.messages import (
     Closing,
     Interrupted,
     MessageCompleted,
+    PermissionAnswer,
     PromptStage,
     Request,
     RequestFailed,
@@ -589,6 +590,27 @@ def test_a_queued_prompt_waits_for_no_subagent(run: StepRunner) -> None:
     assert answers(gave(run, started(2), result(2))) == [(1, "end_turn"), (2, "end_turn")]
 
 
+def refusal(*, interrupt: bool = True) -> PermissionAnswer:
+    return PermissionAnswer(session=S, ask="a", decision="deny", message="no", interrupt=interrupt)
+
+
+def test_a_refusal_that_stops_the_turn(run: StepRunner) -> None:
+    """A turn that ends since the person refused is cancelled, with its usage; any other error of a turn, and the next
+    turn's above all, is one."""
+    play(run, prompt(1), started(1))
+    assert gave(run, refusal()) == [refusal()]
+    [over] = [m for m in gave(run, result(1, is_error=True, text="diagnostic")) if isinstance(m, TurnEnded)]
+    assert (over.stop_reason, over.failure, over.usage) == ("cancelled", None, TokenCount())
+    play(run, prompt(2), started(2))
+    assert answers(gave(run, result(2, is_error=True, text="broken"))) == [(2, "Internal error: broken")]
+    play(run, prompt(3), started(3), refusal(interrupt=False))
+    assert answers(gave(run, result(3, is_error=True, text="broken"))) == [(3, "Internal error: broken")]
+    play(run, prompt(4), started(4), refusal())
+    assert answers(gave(run, result(4))) == [(4, "end_turn")]
+    play(run, prompt(5), started(5), refusal(), SessionRestarted(session=S))
+    assert answers(gave(run, result(5, is_error=True, text="broken"))) == [(5, "Internal error: broken")]
+
+
 def test_a_failed_turn_is_not_held(run: StepRunner) -> None:
     """An error is told at once, whoever still works."""
     sent = gave(run, prompt(1), started(1), subagent("a"), result(1, is_error=True, text="broken"))
@@ -618,6 +640,15 @@ def test_a_second_result_of_a_held_prompt(run: StepRunner) -> None:
     sent = gave(run, subagent("a", "ended"), result(1, usage=usage(1), stop_reason="refusal"))
     assert answers(sent) == [(1, "refusal")]
     assert ended(sent, 1).usage == TokenCount(input=300, output=12)
+
+
+def test_a_result_of_a_held_prompt_and_the_next(run: StepRunner) -> None:
+    """A prompt that was folded behind a held one, unseen, ends with it at the result that names both, each once."""
+    launch(run)
+    play(run, prompt(2))
+    assert answers(gave(run, result(1, 2), subagent("a", "ended"), follow_up())) == [(2, "end_turn"), (1, "end_turn")]
+    play(run, prompt(3), started(3), cancel(), prompt(4))
+    assert answers(gave(run, result(3, 4))) == [(3, "cancelled"), (4, "end_turn")]
 
 
 def test_idle_ends_a_hold_whose_subagents_are_through(run: StepRunner) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.stdio.agent_process import AgentProcess, Message, Seen
+from tests.stdio.agent_process import TIMEOUT, AgentProcess, Message, Seen
 
 SERVER = Path(__file__).parents[1] / "mcp_server.py"
 
@@ -71,3 +75,33 @@ def texts(agent: AgentProcess, session: str) -> list[str]:
             key = item.update.get("messageId") or str(item.update.get("_meta"))
             said[key] = said.get(key, "") + item.update["content"]["text"]
     return list(said.values())
+
+
+@contextmanager
+def over_http(transport: str) -> Iterator[str]:
+    """A server in a process of its own that is reached over HTTP; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, str(SERVER), transport, transport, str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + TIMEOUT
+        while not _listens(port):
+            assert process.poll() is None, "the server ended"
+            assert time.monotonic() < deadline, "the server does not listen"
+            threading.Event().wait(0.02)  # another process listens, and that has no event
+        yield f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
+    finally:
+        process.kill()
+        process.wait(TIMEOUT)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True

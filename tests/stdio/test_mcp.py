@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acpbridge.claude.options import MCP_STARTS_WITHIN
 from acpbridge.testing import Say, ScriptedModel, UseTool, Wait
+from tests.oauth_server import OAuthServer, visit
 from tests.stdio.agent_process import AgentProcess, Seen
-from tests.stdio.mcp_client import Gate, server, texts
+from tests.stdio.mcp_client import Gate, answer, elicitation, over_http, server, texts
 
 HINT = (
     "Run `/mcp reconnect <server>` to reconnect one server, or `/mcp reconnect` to reconnect every server that is not "
@@ -148,3 +150,41 @@ def test_slow_server(shared: AgentProcess, model: ScriptedModel, tmp_path: Path)
     assert first.startswith('**MCP server "late" ')
     assert rest == ["echo: hello there"]
     gate.open()
+
+
+def test_sign_in(model: ScriptedModel, tmp_path: Path) -> None:
+    """A server that wants to be signed in to: the client is sent to its address, and told when it is connected."""
+    with OAuthServer() as server, AgentProcess(model, tmp_path / "home") as agent:
+        agent.initialize({"elicitation": {"url": {}}})
+        there = {"type": "http", "name": "secret", "url": server.url, "headers": []}
+        session = agent.new_session(tmp_path / "work", mcpServers=[there])
+        asked = elicitation(agent)
+        assert asked["params"]["mode"] == "url"
+        assert asked["params"]["message"] == "Authenticate with MCP server secret"
+        answer(agent, asked, "accept")
+        visit(asked["params"]["url"])
+
+        def completed(seen: list[Seen]) -> list[Any]:
+            return [item.message["params"] for item in seen if item.message.get("method") == "elicitation/complete"]
+
+        agent.wait_for(completed, "the end of the sign-in")
+        assert completed(agent.seen) == [{"elicitationId": asked["params"]["elicitationId"]}]
+        assert say(agent, session, "/mcp")[-1].startswith("**MCP servers:** 1 (1 connected)")
+
+
+def test_servers_over_http(shared: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A client's servers over HTTP and over SSE give their tools like one over stdio."""
+    uses = [UseTool(f"mcp__{name}__echo", {"text": name}) for name in ("http", "sse")]
+    model.on("use the far ones", [[*uses], [Say("both used")]])
+    with over_http("streamable-http") as http, over_http("sse") as sse:
+        headers = [{"name": "X-Test", "value": "1"}]
+        servers = [
+            {"type": "http", "name": "http", "url": http, "headers": headers},
+            {"type": "sse", "name": "sse", "url": sse, "headers": []},
+        ]
+        session = shared.new_session(tmp_path, mcpServers=servers)
+        before = len(shared.seen)
+        assert say(shared, session, "use the far ones") == ["both used"]
+        ended = [item.update for item in shared.seen[before:] if item.update.get("status") in ("completed", "failed")]
+        assert ["echo: http" in str(ended[0]), "echo: sse" in str(ended[1])] == [True, True]
+        shared.answer(shared.request("session/close", {"sessionId": session}))

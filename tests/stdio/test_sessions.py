@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from acpbridge.testing import Say, ScriptedModel, Think, UseTool
@@ -173,6 +175,51 @@ def test_cleared_session_keeps_its_id(model: ScriptedModel, agent: AgentProcess,
     assert "since then" in _asked(model, "and later")
     agent.answer(agent.request("session/delete", {"sessionId": session}))
     assert _rows(agent, work) == []
+
+
+def test_fifty_megabytes(agent: AgentProcess, home: Path) -> None:
+    """A transcript of 50 MB with broken lines in it is told whole, in order, before the load is answered, and without
+    being held in memory."""
+    work = home / "large"
+    session = agent.new_session(work)
+    agent.answer(agent.prompt(session, "the beginning"))
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    [path] = (home / "home" / ".claude" / "projects").glob(f"*/{session}.jsonl")
+    _grow(path, 1000)
+    assert path.stat().st_size > 50_000_000
+
+    process = psutil.Process(agent.process.pid)
+    before, begun = process.memory_info().rss, len(agent.seen)
+    answer = agent.answer(agent.request("session/load", _params(session, work)))
+    assert "result" in answer
+    told = [seen.update for seen in agent.seen[begun:] if seen.update.get("sessionUpdate") == "user_message_chunk"]
+    assert [update["content"]["text"][:20] for update in told[1:]] == [
+        f"question {number:011}" for number in range(1000)
+    ]
+    assert process.memory_info().rss - before < 40_000_000
+    del agent.seen[begun:]
+    agent.answer(agent.request("session/delete", {"sessionId": session}))
+
+
+def _grow(path: Path, turns: int) -> None:
+    """Write more turns into a transcript, each of 50 KB, and a broken line now and then."""
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    user = next(record for record in records if record["type"] == "user" and not record.get("isMeta"))
+    answer = next(record for record in records if record["type"] == "assistant")
+    last = [record["uuid"] for record in records if record.get("uuid")][-1]
+    with path.open("a") as file:
+        for number in range(turns):
+            for kind, word in ((user, "question"), (answer, "answer")):
+                name = str(uuid.uuid4())
+                text = [{"type": "text", "text": f"{word} {number:011} " + "x" * 25_000}]
+                message = {**kind["message"], "content": text}
+                if kind is answer:
+                    message["id"] = f"msg_large_{number}"
+                record = {**kind, "uuid": name, "parentUuid": last, "message": message}
+                file.write(json.dumps(record, separators=(",", ":")) + "\n")
+                last = name
+            if number % 100 == 0:
+                file.write('{"parentUuid":"' + last + '","type":"user","mess\n')
 
 
 def _params(session: str, work: Path) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def test_two_in_parallel(parent: AgentProcess, model: ScriptedModel, tmp_path: P
     gates = [model.gate(), model.gate()]
     model.on("both work", [[delegate("left"), delegate("right", run_in_background=True)], [Say("a")], [Say("b")]])
     for name, gate in zip(("left", "right"), gates, strict=True):
-        reply = [[Say(f"{name} begins"), write(tmp_path / name)], [Wait(gate), Say(f"{name} ends")]]
+        reply: list[list[Any]] = [[Say(f"{name} begins"), write(tmp_path / name)], [Wait(gate), Say(f"{name} ends")]]
         model.on(name, reply, subagent=True)
     session = parent.new_session(tmp_path)
     prompt = parent.prompt(session, "both work")

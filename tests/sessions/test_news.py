@@ -1,0 +1,259 @@
+"""What Claude Code tells beside the turns, and how it is shown."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from acpbridge.claude.echoes import Echoes
+from acpbridge.sessions.news import News
+from acpbridge.sessions.titles import Titles
+from middleware import Pipeline, StepRunner, acp
+from middleware.errors import Failure
+from middleware.messages import (
+    ClaudeStarted,
+    Commands,
+    Compaction,
+    Initialized,
+    Message,
+    Notice,
+    Prompt,
+    Request,
+    RequestFailed,
+    Response,
+    Text,
+    ToolCall,
+    ToolCallUpdate,
+    TurnEnded,
+    Update,
+)
+from middleware.profile import ClientProfile
+from middleware.stages import AvailableCommands, Compactions, Notices
+
+BOUNDARY = {
+    "type": "system",
+    "subtype": "compact_boundary",
+    "uuid": "b",
+    "compact_metadata": {"trigger": "auto", "post_tokens": 7},
+}
+
+
+def _system(subtype: str, **members: Any) -> dict[str, Any]:
+    return {"type": "system", "subtype": subtype, **members}
+
+
+@pytest.mark.parametrize(
+    ("frame", "title", "severity"),
+    [
+        (_system("informational", content="Something.\nMore.", level="warning"), "Something.", "warning"),
+        (
+            _system("model_refusal_fallback", original_model="a", fallback_model="b", category="cyber"),
+            "a declined this request (cyber); retried with b",
+            "info",
+        ),
+        (
+            _system("api_retry", attempt=1, max_retries=3, retry_delay_ms=614, error_status=529, error="overloaded"),
+            "Retrying Claude, attempt 1 of 3",
+            "warning",
+        ),
+        (_system("api_retry", attempt=2, error_status=None), "Reconnecting to Claude, attempt 2", "warning"),
+        (
+            {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "rateLimitType": "five_hour"}},
+            "The five hour limit is reached",
+            "error",
+        ),
+        (_system("memory_recall", memories=[{"path": "/notes.md"}]), "Recalled memories", "info"),
+    ],
+)
+def test_notices(frame: dict[str, Any], title: str, severity: str) -> None:
+    """Each kind of news is one notice with the right weight."""
+    [notice] = News("s").messages_of(frame)
+    assert isinstance(notice, Notice)
+    assert (notice.title, notice.severity) == (title, severity)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        _system("informational"),
+        _system("informational", content=7),
+        _system("api_retry"),
+        _system("model_refusal_fallback", original_model="a"),
+        _system("memory_recall", memories=[None, {}, {"path": 3}]),
+        _system("memory_recall", memories=7),
+        _system("status", status=None, permissionMode="plan"),
+        {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}},
+        {"type": "rate_limit_event"},
+        {"type": "unheard_of"},
+        {},
+    ],
+)
+def test_frames_that_say_nothing(frame: dict[str, Any]) -> None:
+    """A frame that lacks what it should have, and one that is no news, is nothing."""
+    assert News("s").messages_of(frame) == ()
+
+
+def test_a_limit_is_told_once() -> None:
+    """The frame comes with every answer: it is told when it becomes another state, and again after it was well."""
+    news = News("s")
+
+    def told(status: str) -> int:
+        info = {"status": status, "rateLimitType": "five_hour", "utilization": 0.9, "resetsAt": 1_800_000_000}
+        return len(news.messages_of({"type": "rate_limit_event", "rate_limit_info": info}))
+
+    states = ["allowed_warning", "allowed_warning", "rejected", "rejected", "allowed", "allowed_warning"]
+    assert [told(state) for state in states] == [1, 0, 1, 0, 0, 1]
+
+
+def test_compaction_has_its_summary() -> None:
+    """The summary stands in the frame behind the end; without one the end is told all the same."""
+    news = News("s")
+    [begun] = news.messages_of(_system("status", status="compacting", uuid="c"))
+    assert isinstance(begun, Compaction)
+    assert begun.state == "in_progress"
+    assert news.messages_of(BOUNDARY) == ()
+    text = "<analysis>hm</analysis>\n<summary>what was</summary>"
+    [done] = news.messages_of({"type": "user", "isSynthetic": True, "message": {"content": text}})
+    assert isinstance(done, Compaction)
+    assert (done.state, done.summary, done.trigger, done.tokens) == ("completed", "what was", "automatic", 7)
+    news.messages_of(BOUNDARY)
+    [bare] = news.messages_of({"type": "result"})
+    assert isinstance(bare, Compaction)
+    assert bare.summary is None
+    [failed] = news.messages_of(_system("status", status=None, compact_result="failed", compact_error="too short"))
+    assert isinstance(failed, Compaction)
+    assert (failed.state, failed.error) == ("failed", "too short")
+
+
+def _run(stage: Any, *messages: Message, **capabilities: Any) -> list[Message]:
+    runner = StepRunner(Pipeline([stage]))
+    runner.feed(Initialized(profile=ClientProfile(capabilities=capabilities)), *messages)
+    runner.run()
+    return runner.client
+
+
+def test_notice_as_text_or_notice() -> None:
+    """A client without notices reads a paragraph, one with them gets a notice in plain text."""
+    notice = Notice(session="s", title="**Mind** the `gap`", description="It is wide.", severity="warning")
+    [text] = _run(Notices(), notice)
+    assert isinstance(text, Text)
+    assert text.text.startswith("**")
+    assert text.text.endswith("\n\n")
+    [update] = _run(Notices(), notice, session={"notices": {}})
+    assert isinstance(update, Update)
+    assert isinstance(update.update, acp.Notice)
+    assert (update.update.title, update.update.description) == ("Mind the gap", "It is wide.")
+    [long] = _run(Notices(), Notice(session="s", title="x" * 300), session={"notices": {}})
+    assert isinstance(long, Update)
+    assert isinstance(long.update, acp.Notice)
+    assert (long.update.title, len(str(long.update.description))) == ("Claude reported a notice", 300)
+
+
+def test_compaction_as_call_or_update() -> None:
+    """A compaction is a call that ends, or an update that ends; one that its turn cut short is closed before it."""
+    begun = Compaction(session="s", state="in_progress", compaction="c")
+    done = Compaction(session="s", state="completed", summary="short")
+    call, end = _run(Compactions(), begun, done)
+    assert isinstance(call, ToolCall)
+    assert isinstance(end, ToolCallUpdate)
+    assert (call.call.tool_call_id, end.change.tool_call_id, end.change.status) == ("c", "c", "completed")
+    updates = _run(Compactions(), begun, done, session={"compaction": {}})
+    states = [
+        each.update.status
+        for each in updates
+        if isinstance(each, Update) and isinstance(each.update, acp.CompactionUpdate)
+    ]
+    assert states == ["in_progress", "completed"]
+    ended = TurnEnded(session="s", request=1, prompt="p", stop_reason="cancelled")
+    _, cut, last = _run(Compactions(), begun, ended)
+    assert isinstance(cut, ToolCallUpdate)
+    assert cut.change.status == "failed"
+    assert last is ended
+    failed = Compaction(session="s", state="failed", compaction="d", error="no room")
+    _, shown = _run(Compactions(), failed)
+    assert "no room" in str(shown)
+
+
+def test_commands_after_the_answer() -> None:
+    """The commands wait for the answer that makes the session known, and are told again only when they are others."""
+    opening = Request(request=1, method="session/load", params=None, session="s")
+    listed = Commands(
+        session="s",
+        commands=(
+            {"name": "review", "description": "d", "argumentHint": ["a", "b"]},
+            {"name": "srv:ask (MCP)"},
+            {"name": "two words"},
+            {"name": "review"},
+            {"name": "doctor"},
+            {"name": "mine"},
+            {"name": "login"},
+            {"name": 7},
+        ),
+    )
+    answer = Response(request=1, result=acp.LoadSessionResponse())
+    started = ClaudeStarted(session="s", terminal_commands=("mine",))
+    told = _run(AvailableCommands(), opening, listed, answer, listed, started, started)
+    assert [type(each).__name__ for each in told] == ["Response", "Update", "ClaudeStarted", "Update", "ClaudeStarted"]
+    updates = [each.update for each in told if isinstance(each, Update)]
+    names = [[c.name for c in u.available_commands] for u in updates if isinstance(u, acp.AvailableCommandsUpdate)]
+    assert names == [["review", "mcp:srv:ask", "mine", "mcp"], ["review", "mcp:srv:ask", "doctor", "mcp"]]
+    failure = RequestFailed(request=1, failure=Failure.internal())
+    assert _run(AvailableCommands(), opening, listed, failure) == [failure]
+
+
+def test_echoes() -> None:
+    """The text of a change that we made, and what a compaction repeats, is hidden; all else is not."""
+    echoes = Echoes()
+    output = {
+        "type": "user",
+        "isReplay": True,
+        "message": {"content": "<local-command-stdout>Set model</local-command-stdout>"},
+    }
+    assert not echoes.hides(output)
+    echoes.change_begins()
+    assert echoes.hides(output)
+    assert not echoes.hides({"type": "assistant", "message": {}})
+    echoes.change_ends()
+    assert not echoes.hides(output)
+    kept = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "compact_metadata": {"preserved_messages": {"uuids": ["u"]}},
+    }
+    assert not echoes.hides(kept)
+    assert echoes.hides({"type": "assistant", "uuid": "u"})
+    assert not echoes.hides({"type": "assistant", "uuid": "v"})
+
+
+def test_title() -> None:
+    """A title is made once, of enough words, and told when it is another one; a failure is tried again."""
+    fed: list[Message] = []
+    answers: list[Any] = [RuntimeError("busy"), {"title": None}, {"title": " A  title "}]
+
+    async def ask(subtype: str, **members: Any) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def prompt(text: str) -> Prompt:
+        return Prompt(session="s", request=1, prompt="p", content=(acp.TextContent(text=text),))
+
+    async def play() -> None:
+        titles = Titles(session="s", ask=ask, feed=lambda *messages: fed.extend(messages), now=lambda: "now")
+        assert not titles.wants(prompt("short"))
+        assert not titles.wants(prompt("/compact something or other"))
+        for _ in range(3):
+            assert titles.wants(prompt("tell me about whales"))
+            await titles.make()
+        assert not titles.wants(prompt("more about whales"))
+        titles.tell("A title")
+        titles.forget()
+        assert titles.wants(prompt("now about something else"))
+
+    asyncio.run(play())
+    [update] = fed
+    assert isinstance(update, Update)
+    assert update.update == acp.SessionInfoUpdate(title="A title", updated_at="now")

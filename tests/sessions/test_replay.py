@@ -1,0 +1,200 @@
+"""A session's past, told again: what is shown, what is not, and that each call ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acpbridge import flow, wire
+from acpbridge.sessions.replay import Replay, visible_text
+from middleware.profile import ClientProfile
+from tests.sessions.writing import Transcript
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+
+
+def _told(transcript: Transcript, **capabilities: Any) -> list[dict[str, Any]]:
+    """The updates that a client gets."""
+    profile = ClientProfile(capabilities=capabilities)
+    replay = Replay("s", "/work", transcript.path, flow.past(), profile)
+    return [wire.session_update(each.message)["update"] for piece in replay.pieces(3) for each in piece]
+
+
+def _texts(updates: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{u['sessionUpdate'][:5]} {u['content'].get('text')}" for u in updates if u["sessionUpdate"].endswith("chunk")
+    ]
+
+
+def test_stages_of_the_past_are_the_live_ones() -> None:
+    """What is past goes through the live stages, in their order; none is another class."""
+    live = [type(stage) for stage in flow.pipeline().stages]
+    past = [type(stage) for stage in flow.past().stages]
+    assert past == [kind for kind in live if kind in past]
+    assert len(past) >= 4
+
+
+def test_text_thought_and_image(config: Path) -> None:
+    """Text, thoughts and images come in their order, under the ids of their messages."""
+    t = Transcript(config)
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+    asked = t.user([{"type": "text", "text": "look"}, image])
+    t.answer({"type": "thinking", "thinking": "hm"}, "I see", message="msg_7")
+    told = _told(t)
+    assert [update["sessionUpdate"] for update in told] == [
+        "user_message_chunk",
+        "user_message_chunk",
+        "agent_thought_chunk",
+        "agent_message_chunk",
+    ]
+    assert told[1]["content"]["data"] == PIXEL
+    assert [update["messageId"] for update in told] == [asked, asked, "msg_7", "msg_7"]
+
+
+def test_calls_end(config: Path) -> None:
+    """A call with a result is completed; one that never got any is failed before the next prompt, and at the end."""
+    t = Transcript(config)
+    t.user("go")
+    t.use("a", "Bash", command="echo a")
+    t.result("a", "a", toolUseResult={"stdout": "a", "stderr": ""})
+    t.use("b", "Bash", command="echo b", message="msg_2")
+    t.user("what now")
+    t.use("c", "Write", file_path="/work/c", content="c", message="msg_3")
+    told = _told(t)
+    ends = {u["toolCallId"]: u.get("status") for u in told if u["sessionUpdate"] == "tool_call_update"}
+    assert ends == {"a": "completed", "b": "failed", "c": "failed"}
+    order = [u.get("toolCallId") or u["content"].get("text") for u in told]
+    assert order.index("what now") > max(index for index, name in enumerate(order) if name == "b")
+    diff = next(u for u in told if u["sessionUpdate"] == "tool_call" and u["toolCallId"] == "c")["content"][0]
+    assert (diff["type"], diff["newText"]) == ("diff", "c")
+
+
+def test_a_running_session_keeps_its_last_calls(config: Path) -> None:
+    """Of a session that works at this moment the last call is not over."""
+    t = Transcript(config)
+    t.user("go")
+    t.use("a", "Bash", command="sleep 9")
+    replay = Replay("s", "/work", t.path, flow.past(), ClientProfile(), running=True)
+    told = [wire.session_update(each.message)["update"] for piece in replay.pieces() for each in piece]
+    assert [update["sessionUpdate"] for update in told] == ["user_message_chunk", "tool_call"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"content": "<local-command-caveat>The command below ...</local-command-caveat>", "isMeta": True},
+        {"content": "<command-name>/model</command-name>\n<command-message>model</command-message>"},
+        {"content": "<local-command-stdout>Set model to x</local-command-stdout>"},
+        {"content": "[Request interrupted by user]"},
+        {"content": "[Request interrupted by user for tool use]"},
+        {"content": "<system-reminder>be good</system-reminder>"},
+        {"content": "a peer's words", "origin": {"kind": "peer"}},
+        {"content": "a task ended", "origin": {"kind": "task-notification"}},
+        {"content": "a team's words", "teamName": "team"},
+    ],
+)
+def test_what_the_person_never_said(config: Path, record: dict[str, Any]) -> None:
+    """Reminders, commands' outputs, interruptions and the words of others are not shown as the person's."""
+    t = Transcript(config)
+    t.user("one")
+    t.said(record.pop("content"), **record)
+    t.answer("two")
+    assert _texts(_told(t)) == ["user_ one", "agent two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain <b>text</b> ", "plain <b>text</b> "),
+        ("<command-message>init</command-message>\n<command-name>/init</command-name>", "/init"),
+        ("<command-name>/review</command-name><command-args>the diff</command-args>", "/review the diff"),
+        ("<system-reminder>x</system-reminder>what I said", "what I said"),
+        ("<command-name>/context</command-name>", ""),
+    ],
+)
+def test_visible_text(text: str, shown: str) -> None:
+    """A command is shown as it was typed, a text without what was put into it."""
+    assert visible_text(text) == shown
+
+
+def test_steered_prompt(config: Path) -> None:
+    """A prompt that was taken into a running turn is the person's; a notification that was is not."""
+    t = Transcript(config)
+    t.user("one")
+    prompt = {"type": "queued_command", "prompt": [{"type": "text", "text": "and this"}], "commandMode": "prompt"}
+    t.record("attachment", attachment={**prompt, "origin": {"kind": "human"}, "source_uuid": "u"})
+    t.record("attachment", attachment={**prompt, "commandMode": "task-notification"})
+    t.record("attachment", attachment={"type": "environment"})
+    t.answer("two")
+    assert _texts(_told(t)) == ["user_ one", "user_ and this", "agent two"]
+
+
+def test_claude_codes_own_words(config: Path) -> None:
+    """What stands in place of an answer that nobody asked for, and that somebody must log in, is not replayed; an error
+    that the live turn showed is."""
+    t = Transcript(config)
+    t.user("one")
+    t.answer("No response requested.", model="<synthetic>")
+    t.answer("Not logged in · Please run /login", model="<synthetic>")
+    t.answer("API Error: overloaded", model="<synthetic>")
+    assert _texts(_told(t)) == ["user_ one", "agent API Error: overloaded"]
+
+
+def test_compaction(config: Path) -> None:
+    """A compaction is shown with its summary: as an update to clients that have it, as a call to the others."""
+    t = Transcript(config)
+    t.record("system", parent=None, subtype="compact_boundary", compactMetadata={"trigger": "manual"})
+    t.said("This session goes on", isCompactSummary=True, uuid="sum")
+    t.user("after")
+    call = [update for update in _told(t) if update["sessionUpdate"].startswith("tool_call")]
+    assert [update["status"] for update in call] == ["in_progress", "completed"]
+    assert "This session goes on" in json.dumps(call[1])
+    [update] = [u for u in _told(t, session={"compaction": {}}) if u["sessionUpdate"] == "compaction_update"]
+    assert (update["compactionId"], update["status"]) == ("sum", "completed")
+    assert "user_ This session goes on" not in _texts(_told(t))
+
+
+def test_subagent_is_nested(config: Path) -> None:
+    """What a subagent did is told behind its call, as its children; its words are told to clients that want them."""
+    t = Transcript(config)
+    t.user("go")
+    t.use("agent", "Agent", description="look", prompt="look there")
+    t.result("agent", "found")
+    place = t.path.with_suffix("") / "subagents"
+    place.mkdir(parents=True)
+    inner = Transcript(config, session="0b0b0b0b-0000-4000-8000-000000000009", project="-other")
+    inner.user("look there", isSidechain=True)
+    inner.answer(
+        "I look", {"type": "tool_use", "id": "read", "name": "Read", "input": {"file_path": "/x"}}, isSidechain=True
+    )
+    inner.result("read", "x", isSidechain=True)
+    (place / "agent-1.jsonl").write_text(inner.path.read_text())
+    (place / "agent-1.meta.json").write_text(json.dumps({"toolUseId": "agent"}))
+    (place / "agent-2.jsonl").write_text("{")
+    told = _told(t)
+    child = next(u for u in told if u["sessionUpdate"] == "tool_call" and u["toolCallId"] == "read")
+    assert child["_meta"]["claudeCode"]["parentToolUseId"] == "agent"
+    assert _texts(told) == ["user_ go"]
+    assert [u["toolCallId"] for u in told if u["sessionUpdate"] == "tool_call"] == ["agent", "read"]
+
+
+def test_broken_records(config: Path) -> None:
+    """A record without what it should have says nothing, and stops nothing."""
+    t = Transcript(config)
+    t.user("one")
+    broken: tuple[Any, ...] = (
+        None,
+        [],
+        "x",
+        {},
+        {"content": None},
+        {"content": [None, 3, {"type": "text"}, {"type": "tool_use"}]},
+    )
+    for message in broken:
+        t.record("assistant", message=message)
+        t.record("user", message=message)
+    t.answer("two")
+    assert _texts(_told(t)) == ["user_ one", "agent two"]

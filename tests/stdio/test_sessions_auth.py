@@ -1,0 +1,101 @@
+"""Logging in and out, and where requests go, in the real program with the real Claude Code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acpbridge.testing import Fail, ScriptedModel
+from tests.stdio.agent_process import AgentProcess
+
+CLIENT = {"auth": {"terminal": True, "_meta": {"gateway": True}}}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("auth")
+
+
+@pytest.fixture(scope="module")
+def agent(model: ScriptedModel, home: Path) -> Iterator[AgentProcess]:
+    with AgentProcess(
+        model, home / "home", environment={"SSH_TTY": "", "SSH_CONNECTION": "", "SSH_CLIENT": ""}
+    ) as agent:
+        result = agent.initialize(CLIENT)["result"]
+        methods = [method["id"] for method in result["authMethods"]]
+        assert methods == ["claude-ai-login", "console-login", "gateway", "gateway-bedrock"]
+        yield agent
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[ScriptedModel]:
+    """Another model's API."""
+    with ScriptedModel() as other:
+        yield other
+
+
+def test_provider(agent: AgentProcess, other: ScriptedModel, home: Path) -> None:
+    """A provider takes hold in the session that is open, in the same conversation, with its headers; disabled it is as
+    before. The headers are told to nobody."""
+    session = agent.new_session(home / "provider")
+    agent.answer(agent.prompt(session, "at home"))
+    params: dict[str, Any] = {"providerId": "main", "apiType": "anthropic", "baseUrl": other.url}
+    begun = len(agent.seen)
+    assert agent.answer(agent.request("providers/set", {**params, "headers": {"x-key": "secret-7"}}))["result"] == {}
+    agent.answer(agent.prompt(session, "abroad now"))
+    request = other.wait_for_request(lambda request: "abroad now" in request.prompt and request.kind == "main")
+    assert "at home" in str(request.body["messages"])
+    [provider] = agent.answer(agent.request("providers/list", {}))["result"]["providers"]
+    assert provider["current"] == {"apiType": "anthropic", "baseUrl": other.url}
+    assert "secret-7" not in str(agent.seen[begun:])
+    assert "secret-7" not in agent.log()
+    assert agent.answer(agent.request("providers/disable", {"providerId": "main"}))["result"] == {}
+    agent.answer(agent.prompt(session, "home again"))
+    assert not [request for request in other.requests if "home again" in request.prompt]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"providerId": "second"},
+        {"apiType": "openai"},
+        {"baseUrl": "somewhere"},
+        {"apiType": "vertex"},
+        {"headers": {"x": "a\r\nb: c"}},
+    ],
+)
+def test_wrong_provider(agent: AgentProcess, wrong: dict[str, Any]) -> None:
+    """A provider that cannot be is -32602 in words, and changes nothing."""
+    params = {"providerId": "main", "apiType": "anthropic", "baseUrl": "http://127.0.0.1:9", "headers": {}, **wrong}
+    before = agent.answer(agent.request("providers/list", {}))["result"]
+    assert agent.answer(agent.request("providers/set", params))["error"]["code"] == -32602
+    assert agent.answer(agent.request("providers/list", {}))["result"] == before
+
+
+def test_login_is_asked_for(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
+    """A key that is not accepted fails the prompt as -32000, with what to do."""
+    session = agent.new_session(home / "refused")
+    model.on("who am I", [[Fail(401, "authentication_error", "invalid x-api-key")]])
+    error = agent.answer(agent.prompt(session, "who am I"))["error"]
+    assert error["code"] == -32000, error
+    assert "log in" in error["message"].lower()
+
+
+def test_gateway(agent: AgentProcess, other: ScriptedModel, home: Path) -> None:
+    """A gateway is for the sessions that come after it; a wrong one is refused, and so is another method. Logging out
+    forgets it."""
+    assert agent.answer(agent.request("authenticate", {"methodId": "magic"}))["error"]["code"] == -32602
+    wrong = {"methodId": "gateway", "_meta": {"gateway": {"baseUrl": "nowhere"}}}
+    assert agent.answer(agent.request("authenticate", wrong))["error"]["code"] == -32602
+    gateway = {"methodId": "gateway", "_meta": {"gateway": {"baseUrl": other.url, "headers": {"x-key": "secret-8"}}}}
+    assert "result" in agent.answer(agent.request("authenticate", gateway))
+    session = agent.new_session(home / "gateway")
+    agent.answer(agent.prompt(session, "through the gateway"))
+    other.wait_for_request(lambda request: "through the gateway" in request.prompt and request.kind == "main")
+    assert "result" in agent.answer(agent.request("logout", {}))
+    agent.answer(agent.prompt(agent.new_session(home / "out"), "without the gateway"))
+    assert not [request for request in other.requests if "without the gateway" in request.prompt]
+    assert "secret-8" not in agent.log()
