@@ -184,7 +184,7 @@ class RestartSession(AgentCall):
     """A fresh Claude Code takes over a session, and its running prompt, to carry out an approved plan (reference 5.7).
 
     Sent before the answer of the ask that the user decided, so that nothing of the old Claude Code's end is taken in:
-    from here on the agent end feeds nothing of it. docs/_embedding_tools.md says all that it has to do.
+    from here on the agent end feeds nothing of it. docs/clear-context.md says all that it has to do.
     """
 
     name: str = "session/restart"
@@ -619,11 +619,13 @@ class SubagentPlace(ToClient):
 class PastSubagent:
     """A subagent that the history of a loaded or resumed session knows. `parent` is its parent's task id, if any.
 
-    `told` is whether a replay has told the client of it.
+    `call` is the call that began it, which what it does names also when it is resumed. `told` is whether a replay has
+    told the client of it.
     """
 
     task: str
     parent: str | None = None
+    call: str | None = None
     title: str | None = None
     description: str | None = None
     cwd: str | None = None
@@ -632,7 +634,7 @@ class PastSubagent:
 
 @attrs.frozen(kw_only=True)
 class SubagentHistory(ToClient):
-    """The subagents of a session from before it was loaded or resumed, each behind its parent.
+    """The subagents of a session from before it was loaded or resumed, each with its parent.
 
     Whoever reads transcripts says so before the session's first prompt; a subagent that is resumed then keeps its
     session (reference 7.8). One that is not listed stays unexposed, since its parent would be guessed.

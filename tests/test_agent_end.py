@@ -28,6 +28,7 @@ from middleware.messages import (
     Request,
     RequestFailed,
     Response,
+    RestartSession,
     SessionClosed,
 )
 from middleware.profile import ClientProfile
@@ -47,7 +48,7 @@ class Cardboard:
     def prompt(self, message: Message) -> None:
         self.given.append(message)
 
-    interrupt = answer = prompt
+    interrupt = answer = restart = prompt
 
     async def close(self) -> None:
         self.given.append("close")
@@ -113,11 +114,12 @@ def prompt(session: str, number: int = 1) -> Prompt:
 
 
 def test_what_is_for_a_session(agent: Ended) -> None:
-    """Prompts, interrupts and answers reach their own session, in their order."""
+    """Prompts, interrupts, restarts and answers reach their own session, in their order."""
     one, other = agent.session("one"), agent.session("other")
     said = [
         prompt("one"),
         Interrupt(session="one", drop=("u1",)),
+        RestartSession(session="one", call="c", plan="do it", mode="auto"),
         PermissionAnswer(session="one", ask="a", decision="allow"),
         prompt("one", 2),
     ]
@@ -275,8 +277,9 @@ def test_closing(agent: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum("did not end as it should" in entry for entry in log) == 1
     assert agent.end.sessions == {}
     agent.accept(request(9), prompt("a", 8))
-    answers = agent.wait(5)[3:]
-    assert [type(message) for message in answers] == [RequestFailed, RequestFailed]
+    answers = {message.request: message for message in agent.wait(5)[3:] if isinstance(message, RequestFailed)}
+    assert answers[9].failure == Failure.internal("The agent is closing.")
+    assert answers[8].failure == Failure.session_not_found("a")
 
 
 def test_closing_without_sessions(agent: Ended) -> None:

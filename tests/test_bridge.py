@@ -83,6 +83,8 @@ class Client:
         self.lines.close()
         if self._thread.ident is not None:
             self._thread.join(SECONDS)
+            self.bridge._reader.join(SECONDS)
+            self.bridge._writer.close(SECONDS)
         self._stdin.close()
         if self._stdout >= 0:
             os.close(self._stdout)
@@ -197,6 +199,7 @@ def test_a_failure_on_a_thread(monkeypatch: pytest.MonkeyPatch, connect: Connect
     client.asks(1, "session/list", {})
     with logged() as log:
         assert client.leaves() == 1
+    assert "acp writer" not in [thread.name for thread in threading.enumerate()]  # it has written all and ended
     [answer] = client.rest()
     assert (answer["id"], answer["error"]["code"]) == (1, -32603)
     assert any("a thread had failed before the end" in entry for entry in log)

@@ -24,7 +24,7 @@ _ENVIRONMENT = {
     "CLAUDE_CODE_STARTUP_FAILURE_RESULTS": "1",
 }
 
-MCP_STARTS_WITHIN = 10.0
+MCP_STARTS_WITHIN = 15.0
 """Seconds for which a server that does not start holds the first prompt; Claude Code's own bound is 30 s."""
 
 

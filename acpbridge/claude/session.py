@@ -37,21 +37,19 @@ from .echoes import Echoes
 from .events import commands_in, messages_of
 from .files import with_file
 from .flow_control import FlowControl
+from .given import GivenPrompts
+from .interrupts import dropped_by
 from .options import SessionOptions
 from .process import ClaudeProcess
 from .prompts import user_message
 from .restart import Sleep, start_again
 from .successor import Carried, Predecessor
-from .tap import ControlError, Frame
-from .unanswered import Unanswered
+from .tap import Frame
 from .watch import Watcher
 
 GONE = (
     "Claude Code ended unexpectedly ({}). Send the prompt again: it is started anew and goes on with the conversation."
 )
-
-REMEMBERED = 256
-"""Prompts that a Claude Code was given and that are remembered: far more than anybody queues."""
 
 NOT_BACK = "Claude Code ended and could not be started again: {}"
 
@@ -110,11 +108,10 @@ class ClaudeSession:
     _closing: bool = attrs.field(default=False, init=False)
     _gone: bool = attrs.field(default=False, init=False)
     _echoes: Echoes = attrs.field(factory=Echoes, init=False)
-    _given: dict[str, Prompt | None] = attrs.field(factory=dict, init=False)  # to this one; None once it has it
+    _given: GivenPrompts = attrs.field(factory=GivenPrompts, init=False)  # to this one
     _again: set[str] = attrs.field(factory=set, init=False)  # prompts that were given a second time
     _held: list[Prompt] = attrs.field(factory=list, init=False)  # for the Claude Code that is being started
     _revival: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _prompts: Unanswered = attrs.field(factory=Unanswered, init=False)
     _predecessor: Predecessor | None = attrs.field(default=None, init=False)  # while its successor is being started
     _carried: Carried = attrs.field(factory=Carried, init=False)
 
@@ -157,10 +154,7 @@ class ClaudeSession:
             self._held.append(message)
             self._revive()
             return
-        self._prompts.give(message)
-        self._given[message.prompt] = message
-        if len(self._given) > REMEMBERED:
-            del self._given[next(iter(self._given))]
+        self._given.give(message)
         self._process.send(user_message(message))
 
     async def request(self, subtype: str, **members: Any) -> Any:
@@ -190,8 +184,8 @@ class ClaudeSession:
         if not self._gone:
             self._gone = True
             self._asks.clear()
-            given, self._given = self._given, {}
-            self._held += [prompt for prompt in given.values() if prompt is not None]
+            given, self._given = self._given, GivenPrompts()
+            self._held += given.late
         self._revive()
         if self._revival is not None:
             await asyncio.shield(self._revival)
@@ -234,14 +228,14 @@ class ClaudeSession:
     # ------------------------------------------------------------------------------------------ its successor
 
     def restart(self, message: RestartSession) -> None:
-        """Have another Claude Code carry out a plan: from here on nothing of this one is fed (docs/clear-context.md)."""
+        """Have another Claude Code carry out a plan: nothing of this one is fed any more (docs/clear-context.md)."""
         if self._gone or self.afresh is None:
             failure = Failure.internal("Claude Code has ended")
             self.feed(AgentReply(session=self.name, call=message.call, failure=failure))
             return
-        old = self._predecessor = Predecessor(self.name, message, self._process, self._prompts, self._asks)
-        stopped = old.drop(self._prompts.stopped)
-        self._gone, self._asks, self._given, self._prompts = True, set(), {}, Unanswered()
+        old = self._predecessor = Predecessor(self.name, message, self._process, self._given, self._asks)
+        stopped = old.drop(self._given.stopped)
+        self._gone, self._asks, self._given = True, set(), GivenPrompts()
         self._held += old.prompts.waiting
         self.feed(SessionRestarted(session=self.name))
         if stopped:
@@ -290,9 +284,7 @@ class ClaudeSession:
                 dropped = (*self._predecessor.drop(message.drop), *dropped)
             self.feed(Interrupted(session=self.name, dropped=dropped))
             return
-        self._prompts.stop(message.drop)
-        for prompt in message.drop:
-            self._given[prompt] = None  # it must not run, whether or not Claude Code has it
+        self._given.stop(message.drop)
         self.flow.open()
         drops = {prompt: self._process.request("cancel_async_message", message_uuid=prompt) for prompt in message.drop}
         stop = self._process.request("interrupt", cancel_queued=True)
@@ -302,7 +294,11 @@ class ClaudeSession:
         """Ask Claude Code to stop a task; its frames tell how it ended."""
         if self._gone:
             return  # its tasks have ended with it
-        self._process.request("stop_task", task_id=message.task).add_done_callback(_ignore)
+        self._process.request("stop_task", task_id=message.task).add_done_callback(self._stop_taken)
+
+    def _stop_taken(self, answer: asyncio.Future[Any]) -> None:
+        if not answer.cancelled() and (error := answer.exception()) is not None:
+            logger.warning("session {}: a task was not stopped: {}", self.name, error)
 
     async def call(self, message: AgentCall) -> Any:
         """Make a control request for a stage. Raises `ControlError` or `ClaudeSDKError`."""
@@ -310,24 +306,9 @@ class ClaudeSession:
         return await self.request(message.name, **arguments)
 
     async def _receipt(self, drops: dict[str, asyncio.Future[Any]], stop: asyncio.Future[Any]) -> None:
-        dropped = []
-        for prompt, answer in drops.items():
-            try:
-                reply = await answer
-            except (ControlError, ClaudeSDKError) as error:
-                logger.debug("session {}: a queued prompt was not dropped: {}", self.name, error)
-            else:
-                if isinstance(reply, dict) and reply.get("cancelled") is True:
-                    dropped.append(prompt)
-        try:
-            reply = await stop
-        except (ControlError, ClaudeSDKError) as error:
-            logger.warning("session {}: the interrupt was not taken: {}", self.name, error)
-        else:
-            named = reply.get("cancelled") if isinstance(reply, dict) else None
-            dropped += [prompt for prompt in named or () if isinstance(prompt, str) and prompt not in dropped]
+        dropped = await dropped_by(self.name, drops, stop)
         self.flow.release()
-        self.feed(Interrupted(session=self.name, dropped=tuple(dropped)))
+        self.feed(Interrupted(session=self.name, dropped=dropped))
 
     def answer(self, message: Answer) -> None:
         """Answer an ask; one that was withdrawn meanwhile is not wanted any more."""
@@ -348,9 +329,7 @@ class ClaudeSession:
     def _frame(self, frame: Frame) -> None:
         if self._gone and frame.get("type") in ("__closed__", "result"):
             return  # a start that failed: `_come_back` tells
-        if frame.get("type") == "command_lifecycle" and frame.get("command_uuid") in self._given:
-            self._given[str(frame["command_uuid"])] = None
-        self._prompts.observe(frame)
+        self._given.observe(frame)
         if not self._echoes.hides(frame):
             self.feed(*self._carried.messages(self._messages(frame)), *self.observe(frame))
 
@@ -380,12 +359,11 @@ class ClaudeSession:
     def _ended(self, error: Exception) -> AgentGone:
         self._gone = True
         self._asks.clear()
-        self._prompts = Unanswered()
-        given, self._given = self._given, {}
+        given, self._given = self._given, GivenPrompts()
         if self._closing:
             return AgentGone(session=self.name)
         # What it was written but never took, since it was dead already, is its successor's: once.
-        late = [prompt for prompt in given.values() if prompt is not None and prompt.prompt not in self._again]
+        late = [prompt for prompt in given.late if prompt.prompt not in self._again]
         self._again = {prompt.prompt for prompt in late}
         self._held += late
         if late:
@@ -395,7 +373,7 @@ class ClaudeSession:
         self.spawn(self._process.close(), f"the end of {self.name}'s Claude Code")
         last = self._process.stderr[-1].strip()[:200] if self._process.stderr else ""
         why = f"exit code {death['exitCode']}" + (f": {last}" if last else "")
-        prompts = tuple(prompt for prompt in given if prompt not in self._again)
+        prompts = tuple(prompt for prompt in given.names if prompt not in self._again)
         return AgentGone(session=self.name, failure=Failure.internal(GONE.format(why), death), prompts=prompts)
 
 

@@ -27,9 +27,9 @@ from middleware.messages import (
 
 from . import control
 from .events import messages_of
+from .given import GivenPrompts
 from .process import ClaudeProcess
 from .tap import Frame
-from .unanswered import Unanswered
 
 ENDS_WITHIN = 2.0
 """Seconds that the old Claude Code has to end its turn, before it is closed all the same."""
@@ -47,7 +47,7 @@ class Predecessor:
     session: str
     restart: RestartSession
     process: ClaudeProcess
-    prompts: Unanswered
+    prompts: GivenPrompts
     asks: set[str]
     dropped: set[str] = attrs.field(factory=set)
     result: Result | None = attrs.field(default=None, init=False)

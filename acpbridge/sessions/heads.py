@@ -78,6 +78,11 @@ def iso(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def now() -> str:
+    """This moment, as ACP writes it."""
+    return datetime.now(tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _first(data: bytes, key: str) -> str | None:
     for start in _starts(data, key):
         value = _string(data, start)

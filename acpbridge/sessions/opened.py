@@ -7,7 +7,6 @@ is in `opening`, what the client asks of one in the modules named after the meth
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -21,17 +20,13 @@ from middleware.messages import Message, Notice, Prompt, WindowSize
 
 from . import continued, default_mode, modes, remembered
 from .choices import Choices
-from .heads import iso
+from .heads import now
 from .news import News
 from .titles import Titles
 
 if TYPE_CHECKING:
     from acpbridge.claude.options import SessionOptions
     from acpbridge.claude.session import ClaudeSession
-
-
-def _now() -> str:
-    return iso(time.time())
 
 
 @attrs.define(eq=False)
@@ -71,7 +66,7 @@ class OpenSession:
 
     def __attrs_post_init__(self) -> None:
         self._news = News(self.name)
-        self.titles = Titles(session=self.name, ask=self.claude.request, feed=self.claude.feed, now=_now)
+        self.titles = Titles(session=self.name, ask=self.claude.request, feed=self.claude.feed, now=now)
         self.choices.changed = self._chosen
 
     # ------------------------------------------------------------------------------------------ the client's side
@@ -184,7 +179,7 @@ class OpenSession:
     # ------------------------------------------------------------------------------------------ choices, and a death
 
     async def _chosen(self, name: str, value: str) -> None:
-        await self._aside(remembered.write_choice, self.name, name, value, _now())
+        await self._aside(remembered.write_choice, self.name, name, value, now())
 
     async def again(self) -> SessionOptions:
         """What a Claude Code is started with that takes this session up where the last one left it."""

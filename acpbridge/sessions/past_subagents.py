@@ -70,6 +70,7 @@ def history(session: str, transcript: Path, *, told: bool) -> SubagentHistory:
             PastSubagent(
                 task=task_of(path),
                 parent=None if makers[0] == transcript else task_of(makers[0]),
+                call=call,
                 title=_text(about, "name") or _text(about, "description"),
                 description=_text(about, "agentType"),
                 cwd=_cwd(about),

@@ -1,8 +1,9 @@
 """Work that outlives its call: a command or an agent in the background ends, and its call says how.
 
 Claude Code ends such a call at once ("running in background"), so the client would never learn what became of it. Owns
-the calls that have ended and what they show. Stands on the client's side of `ToolCalls`; a client that has terminals is
-told by the terminal's end, which is `ToolCalls`' business.
+the calls that have ended and what they show. A cancel spares work in the background, save workflows: these are the
+prompt's own work, and are stopped one by one. Stands on the client's side of `ToolCalls`; a client that has terminals
+is told by the terminal's end, which is `ToolCalls`' business.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import attrs
 
 from middleware import acp
 from middleware.messages import (
+    Cancel,
     Message,
     SessionClosed,
     SessionRestarted,
+    StopTask,
     Task,
     ToolCall,
     ToolCallUpdate,
@@ -25,6 +28,9 @@ from middleware.stage import Context, Outcome, Stage, on
 from middleware.tools.text import text_content
 
 from .open_calls import remember
+
+WORKFLOW = "local_workflow"
+"""Claude Code's kind of a workflow."""
 
 
 @attrs.define
@@ -43,6 +49,7 @@ class _Call:
 class _Session:
     calls: dict[str, _Call] = attrs.field(factory=dict)
     tasks: dict[str, str] = attrs.field(factory=dict)  # a task -> the call that began it
+    workflows: dict[str, None] = attrs.field(factory=dict)  # those that run, in order
 
 
 @attrs.define(eq=False)
@@ -73,6 +80,10 @@ class BackgroundTasks(Stage):
         session = self._session(message.session)
         if message.tool_use is not None and message.state == "running":
             remember(session.tasks, message.task, message.tool_use)
+        if message.state == "ended":
+            session.workflows.pop(message.task, None)
+        elif message.kind == WORKFLOW:
+            remember(session.workflows, message.task, None)
         if message.state != "ended" or message.summary is None:
             return
         began = session.tasks.pop(message.task, None)
@@ -87,6 +98,13 @@ class BackgroundTasks(Stage):
         change = acp.ToolCallUpdate(tool_call_id=began, content=content, meta={"claudeCode": claude_code})
         call.content = content if content is not None else call.content
         yield ToolCallUpdate(session=message.session, change=change)
+
+    @on(Cancel)
+    def _cancel(self, message: Cancel, context: Context) -> Iterator[Message]:
+        """An interrupt does not reach workflows (reference 7.3, X2)."""
+        yield message
+        for task in self._session(message.session).workflows:
+            yield StopTask(session=message.session, task=task)
 
     @on(SessionRestarted, SessionClosed)
     def _over(self, message: SessionRestarted | SessionClosed, context: Context) -> Outcome:

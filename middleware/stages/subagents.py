@@ -237,8 +237,9 @@ class Subagents(Stage):
     def _deliver(self, family: Family, child: Child) -> Iterator[Message]:
         """What waited for the child follows its announcement, in its order (A3)."""
         if child.announced:
-            for held in family.waiting.take(child.call):
-                yield from self._route(family, held)
+            for began in (*child.past_calls, child.call):
+                for held in family.waiting.take(began):
+                    yield from self._route(family, held)
 
     @on(SubagentHistory)
     def _history(self, message: SubagentHistory, context: Context) -> Outcome:

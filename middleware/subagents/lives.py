@@ -92,6 +92,8 @@ def returns(family: Family, child: Child, message: Task) -> Iterator[Message]:
         known.purpose, known.kind = above.title or known.purpose, above.description or known.kind
         known.cwd = known.cwd or above.cwd
         known.announced = True
+        if above.call is not None:
+            known.past_calls.add(above.call)
         family.add(known)
         if above.told:
             yield SessionOpened(session=known.session, cwd=family.cwd_of(known.session))

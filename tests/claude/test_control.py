@@ -97,7 +97,7 @@ DENIAL = {
             permission(decision="deny", message="no", interrupt=True, tool_use="t"),
             success({"behavior": "deny", "message": "no", "interrupt": True, "toolUseID": "t"}),
         ),
-        (permission(decision="abort", message="Tool use aborted"), error("Error: Tool use aborted")),
+        (permission(decision="abort", message="Tool use aborted"), error("Tool use aborted")),
         (ToolGateAnswer(session="s", ask="a"), success({})),
         (ToolGateAnswer(session="s", ask="a", deny="The user cancelled this prompt."), success(DENIAL)),
     ],

@@ -59,6 +59,8 @@ class Claude:
                 self.model = row["resolvedModel"] if row else members["model"]
                 return {"model": self.model}
             case "apply_flag_settings":
+                if "effortLevel" in members["settings"]:
+                    self.flags.pop("ultracode", None)  # as Claude Code does
                 self.flags.update({name: value for name, value in members["settings"].items() if value is not None})
                 for name in [name for name, value in members["settings"].items() if value is None]:
                     self.flags.pop(name, None)

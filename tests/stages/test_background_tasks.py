@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from middleware import Message, Pipeline, acp
-from middleware.messages import SessionClosed, SessionRestarted, Task, ToolCall, ToolCallUpdate
+from middleware.messages import Cancel, SessionClosed, SessionRestarted, StopTask, Task, ToolCall, ToolCallUpdate
 from middleware.stages import BackgroundTasks
 from middleware.stepping import StepRunner
 from middleware.testing import check_stage
@@ -72,6 +72,15 @@ def test_forgotten(end: Message) -> None:
     """Nothing is followed up of a Claude Code that is gone, nor of a call that nobody has."""
     assert follow_ups(call(), begins(), change(status="completed"), end, ends()) == []
     assert follow_ups(begins(), ends()) == []
+
+
+def test_workflows_are_stopped() -> None:
+    """A cancel stops the workflows that run, behind itself; no other task, and none that has ended."""
+    flow = {"state": "running", "kind": "local_workflow"}
+    run = StepRunner(Pipeline([BackgroundTasks()]))
+    run.feed(begins("bash"), *(Task(session=S, task=name, **flow) for name in ("w", "v", "t")), ends()).run()  # type: ignore[arg-type]
+    run.feed(Cancel(session=S)).run()
+    assert run.agent == [Cancel(session=S), StopTask(session=S, task="w"), StopTask(session=S, task="v")]
 
 
 def test_conformance() -> None:

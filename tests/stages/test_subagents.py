@@ -642,6 +642,22 @@ def test_back_from_before() -> None:
     ]
 
 
+def test_back_from_before_and_told() -> None:
+    """A child that a replay has told of is not announced again: it runs, and what names its first call is its own."""
+    run = runner()
+    known = PastSubagent(task="c", call="first", title="Low", told=True)
+    run.feed(SubagentHistory(session=S, subagents=(known,)), says("early", "first"), send(), begins(tool_use="M")).run()
+    run.feed(says("hers", "first")).run()
+    assert wire(run) == [
+        "c: SessionOpened",
+        "s: child c running",
+        "s: s to c: go on",
+        "c: s to c: go on",
+        "c: text early",
+        "c: text hers",
+    ]
+
+
 def test_unknown_from_before() -> None:
     """An agent that the history does not know stays unexposed: its parent would be guessed."""
     run = runner()

@@ -35,7 +35,8 @@ def main() -> None:
         request = json.loads(line)
         if "id" in request:
             result = answer(request["method"], request.get("params") or {})
-            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}) + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ SERVER = Path(__file__).parents[1] / "mcp_server.py"
 LEGACY = {"MCP_PROTOCOL_NEGOTIATION": "legacy"}
 """Has Claude Code speak the protocol in which a server may ask by itself; the newest one has no such way back."""
 
+PATIENT = {"claudeCode": {"options": {"env": {"MCP_TIMEOUT": "60000"}}}}
+"""The `_meta` of a session whose servers have a minute to start: a busy machine takes longer than a user would wait."""
+
 
 def server(name: str, **environment: str) -> dict[str, Any]:
     """An MCP server for `session/new`."""

@@ -13,7 +13,7 @@ from acpbridge.claude.options import MCP_STARTS_WITHIN
 from acpbridge.testing import Say, ScriptedModel, UseTool, Wait
 from tests.oauth_server import OAuthServer, visit
 from tests.stdio.agent_process import AgentProcess, Seen
-from tests.stdio.mcp_client import Gate, answer, elicitation, over_http, server, texts
+from tests.stdio.mcp_client import PATIENT, Gate, answer, elicitation, over_http, server, texts
 
 HINT = (
     "Run `/mcp reconnect <server>` to reconnect one server, or `/mcp reconnect` to reconnect every server that is not "
@@ -35,7 +35,7 @@ def shared(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> It
 def session(shared: AgentProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A session with a server that works and one that does not start."""
     servers = [server("tiny"), server("broken", MCP_TEST_FAIL="1")]
-    return shared.new_session(tmp_path_factory.mktemp("mcp"), mcpServers=servers)
+    return shared.new_session(tmp_path_factory.mktemp("mcp"), mcpServers=servers, _meta=PATIENT)
 
 
 def say(agent: AgentProcess, session: str, text: str) -> list[str]:
@@ -131,7 +131,7 @@ def test_slow_tool_is_cancelled(shared: AgentProcess, model: ScriptedModel, tmp_
     """A tool that does not come back is stopped by a cancel; its call has ended before the answer."""
     gate = Gate()
     model.on("use the slow one", [[UseTool("mcp__slow__slow")], [Say("never")]])
-    session = shared.new_session(tmp_path, mcpServers=[server("slow", MCP_TEST_GATE=gate.port)])
+    session = shared.new_session(tmp_path, mcpServers=[server("slow", MCP_TEST_GATE=gate.port)], _meta=PATIENT)
     prompt = shared.prompt(session, "use the slow one")
     assert gate.reached.wait(30)
     shared.cancel(session)
@@ -182,7 +182,7 @@ def test_servers_over_http(shared: AgentProcess, model: ScriptedModel, tmp_path:
             {"type": "http", "name": "http", "url": http, "headers": headers},
             {"type": "sse", "name": "sse", "url": sse, "headers": []},
         ]
-        session = shared.new_session(tmp_path, mcpServers=servers)
+        session = shared.new_session(tmp_path, mcpServers=servers, _meta=PATIENT)
         before = len(shared.seen)
         assert say(shared, session, "use the far ones") == ["both used"]
         ended = [item.update for item in shared.seen[before:] if item.update.get("status") in ("completed", "failed")]

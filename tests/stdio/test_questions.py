@@ -10,7 +10,7 @@ import pytest
 
 from acpbridge.testing import Say, ScriptedModel, UseTool
 from tests.stdio.agent_process import AgentProcess, Message
-from tests.stdio.mcp_client import LEGACY, answer, elicitation, server
+from tests.stdio.mcp_client import LEGACY, PATIENT, answer, elicitation, server
 
 OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
 PICK = {"question": "Which one?", "header": "Pick", "multiSelect": False, "options": OPTIONS}
@@ -96,7 +96,7 @@ def test_withdrawn(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -
 def test_mcp_server_asks(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
     """An MCP server's form and its URL reach the client, its answer the server, and the end of the URL is told."""
     model.on("let it ask", [[UseTool("mcp__ask__asks")], [UseTool("mcp__ask__opens")], [Say("asked")]])
-    session = asking.new_session(tmp_path, mcpServers=[server("ask")])
+    session = asking.new_session(tmp_path, mcpServers=[server("ask")], _meta=PATIENT)
     number = count(asking)
     prompt = asking.prompt(session, "let it ask")
     form = elicitation(asking, number + 1)
@@ -128,7 +128,7 @@ def test_choice_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_pat
 def test_refused_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
     """What a client cannot be asked is refused at once: the model and the server are told, and the turn goes on."""
     model.on("ask for many", [[ask(MANY)], [UseTool("mcp__ask__asks")], [Say("then not")]])
-    session = plain.new_session(tmp_path, mcpServers=[server("ask")])
+    session = plain.new_session(tmp_path, mcpServers=[server("ask")], _meta=PATIENT)
     plain.choose = lambda request: "allow-once"
     assert plain.answer(plain.prompt(session, "ask for many"))["result"]["stopReason"] == "end_turn"
     ended = [item.update for item in plain.seen if item.update.get("status") in ("completed", "failed")]

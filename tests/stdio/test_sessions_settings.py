@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from acpbridge.testing import Say, ScriptedModel, UseTool
+from acpbridge.testing import Fail, Say, ScriptedModel, UseTool
 from tests.stdio.agent_process import AgentProcess, Message
 
-NOTICES: dict[str, Any] = {"session": {"notices": {}}}
+NOTICES: dict[str, Any] = {"session": {"notices": {}, "compaction": {}}}
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +200,33 @@ def test_commands_have_output(agent: AgentProcess, home: Path, command: str) -> 
     begun = len(agent.seen)
     assert agent.answer(agent.prompt(session, command))["result"]["stopReason"] == "end_turn"
     assert agent.text(agent.seen[begun:]).strip()
+
+
+def test_compaction(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
+    """A compaction is told as it begins and ends, with its summary; what Claude Code repeats behind it is not, and the
+    context is as full as what is left."""
+    session = agent.new_session(home / "compaction")
+    agent.answer(agent.prompt(session, "something to forget"))
+    agent.answer(agent.prompt(session, "/context"))
+    begun = len(agent.seen)
+    agent.answer(agent.prompt(session, "/compact"))
+    told = [seen.update for seen in agent.seen[begun:] if seen.update.get("sessionUpdate") == "compaction_update"]
+    assert [update["status"] for update in told] == ["in_progress", "completed"]
+    assert len({update["compactionId"] for update in told}) == 1
+    assert "A scripted conversation" in told[1]["summary"][0]["text"]
+    assert "Context Usage" not in agent.text(agent.seen[begun:])
+    assert "echo:" not in agent.text(agent.seen[begun:])
+
+
+def test_retries_are_told(model: ScriptedModel, tmp_path: Path) -> None:
+    """The model that is asked again is told about, to a client without notices in the text."""
+    with AgentProcess(model, tmp_path / "home", max_retries=1) as agent:
+        agent.initialize()
+        session = agent.new_session(tmp_path / "work")
+        model.on("try twice", [[Fail(529, "overloaded_error", "busy", times=1), Say("now")]])
+        assert agent.answer(agent.prompt(session, "try twice"))["result"]["stopReason"] == "end_turn"
+        assert "Retrying Claude, attempt 1 of 1" in agent.text()
+        assert agent.text().endswith("now")
 
 
 def test_available_commands(agent: AgentProcess, home: Path) -> None:

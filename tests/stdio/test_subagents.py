@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from acpbridge.testing import Say, ScriptedModel, Think, UseTool, Wait
@@ -43,30 +44,46 @@ def wait_in(work: Path) -> UseTool:
     return UseTool("Bash", {"command": f"touch {work / 'started'}; sleep 60"})
 
 
-def updates(agent: AgentProcess, session: str, *kinds: str) -> list[Message]:
+def say_something() -> UseTool:
+    return UseTool("Bash", {"command": "echo in the child", "description": "Say something"})
+
+
+@attrs.frozen
+class Past:
+    """What an agent said from a point on."""
+
+    agent: AgentProcess
+    since: int
+
+    @property
+    def seen(self) -> list[Seen]:
+        return self.agent.seen[self.since :]
+
+
+def updates(agent: AgentProcess | Past, session: str, *kinds: str) -> list[Message]:
     """The updates of a session, of these kinds."""
     found = [item for item in agent.seen if item.update and item.message["params"]["sessionId"] == session]
     return [item.update for item in found if not kinds or item.update["sessionUpdate"] in kinds]
 
 
-def text(agent: AgentProcess, session: str) -> str:
+def text(agent: AgentProcess | Past, session: str) -> str:
     chunks = updates(agent, session, "agent_message_chunk", "agent_thought_chunk")
     return "".join(chunk["content"]["text"] for chunk in chunks)
 
 
-def children(agent: AgentProcess, session: str) -> list[str]:
+def children(agent: AgentProcess | Past, session: str) -> list[str]:
     """The child sessions that a session was told of, in their order."""
     return list(dict.fromkeys(update["sessionId"] for update in updates(agent, session, "subagent_update")))
 
 
-def states(agent: AgentProcess, session: str, child: str) -> list[str]:
+def states(agent: AgentProcess | Past, session: str, child: str) -> list[str]:
     """Where a child stood, one after the other; an idle one with its reason."""
     told = [update for update in updates(agent, session, "subagent_update") if update["sessionId"] == child]
     steps = [update["state"] for update in told if "state" in update]
     return [" ".join(word for word in (step["state"], step.get("stopReason")) if word) for step in steps]
 
 
-def spoken(agent: AgentProcess, session: str) -> list[tuple[str, str, str]]:
+def spoken(agent: AgentProcess | Past, session: str) -> list[tuple[str, str, str]]:
     """The session messages in a transcript: from, to, text."""
     return [
         (message["senderSessionId"], message["recipientSessionId"], message["content"][0]["text"])
@@ -74,7 +91,7 @@ def spoken(agent: AgentProcess, session: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def statuses(agent: AgentProcess, session: str) -> list[str]:
+def statuses(agent: AgentProcess | Past, session: str) -> list[str]:
     """How the calls of a session ended."""
     ended = [update.get("status") for update in updates(agent, session, "tool_call", "tool_call_update")]
     return [status for status in ended if status in ("completed", "failed")]
@@ -286,3 +303,42 @@ def test_a_launch_that_fails(parent: AgentProcess, model: ScriptedModel, tmp_pat
     [call] = updates(parent, session, "tool_call")
     assert (call["name"], call["status"]) == ("Agent", "failed")
     assert children(parent, session) == []
+
+
+# ------------------------------------------------------------------------------------------ children from before
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+def test_children_from_before(parent: AgentProcess, model: ScriptedModel, tmp_path: Path, method: str) -> None:
+    """A load tells a child's past in the session that it had; after it, and after a resume, a message resumes the
+    child there, which is announced first where it was not told yet."""
+    model.on("start then leave", [[delegate("left child")], [Say("done")]])
+    model.on("left child", [[Say("child text"), say_something()], [Say("child result")]], subagent=True)
+    session = parent.new_session(tmp_path)
+    parent.answer(parent.prompt(session, "start then leave"))
+    [child] = children(parent, session)
+    parent.answer(parent.request("session/close", {"sessionId": session}))
+    before = len(parent.seen)
+    parent.answer(parent.request(method, {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}))
+
+    past = Past(parent, before)
+    if method == "session/load":
+        assert states(past, session, child) == ["running", "idle"]
+        assert spoken(past, child) == [(session, child, "left child")]
+        assert text(past, child) == "child textchild result"
+        assert statuses(past, child) == ["completed"]
+        assert text(past, session) == "done"
+        assert updates(past, session, "tool_call") == []
+    else:
+        assert children(past, session) == []
+
+    told = len(parent.seen)
+    send = UseTool("SendMessage", {"to": child, "message": f"again {method}", "summary": "again"})
+    model.on(f"go back {method}", [[send], [Say("sent")], [Say("after")], [Say("more")]])
+    model.on(f"again {method}", [[Say("second")]], subagent=True)
+    assert parent.answer(parent.prompt(session, f"go back {method}"))["result"]["stopReason"] == "end_turn"
+    now = Past(parent, told)
+    assert children(now, session) == [child]
+    assert states(now, session, child) == ["running", "idle end_turn"]
+    assert text(now, child) == "second"
+    assert (session, child, f"again {method}") in spoken(now, session)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acpbridge.testing import Say, ScriptedModel, UseTool
+from acpbridge.testing import Say, ScriptedModel, Usage, UseTool
 from tests.stdio.agent_process import AgentProcess, Message
 from tests.stdio.talk import Talk
 
@@ -38,6 +38,7 @@ def terminal(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def talk(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> Iterator[Talk]:
+    plain.choose = lambda request: "allow-once"
     talk = Talk(plain, model, tmp_path / "work")
     yield talk
     talk.close()
@@ -70,8 +71,8 @@ def metas(talk: Talk, name: str) -> list[Any]:
 
 def test_todos(talk: Talk, model: ScriptedModel, tmp_path: Path) -> None:
     """TodoWrite is a plan and no tool call."""
-    options = {"_meta": {"claudeCode": {"options": {"model": "claude-opus-4-5"}}}}
-    talk = Talk(talk.agent, model, tmp_path / "todos", **options)
+    options = {"claudeCode": {"options": {"model": "claude-opus-4-5"}}}
+    talk = Talk(talk.agent, model, tmp_path / "todos", _meta=options)
     todos = [
         {"content": "look", "activeForm": "looking", "status": "completed"},
         {"content": "build", "activeForm": "building", "status": "in_progress"},
@@ -86,8 +87,8 @@ def test_todos(talk: Talk, model: ScriptedModel, tmp_path: Path) -> None:
 
 def test_tasks(terminals: Talk, model: ScriptedModel, tmp_path: Path) -> None:
     """TaskCreate and TaskUpdate are a plan and no tool calls."""
-    options = {"_meta": {"claudeCode": {"options": {"model": "claude-sonnet-4-5"}}}}
-    talk = Talk(terminals.agent, model, tmp_path / "tasks", **options)
+    options = {"claudeCode": {"options": {"model": "claude-sonnet-4-5"}}}
+    talk = Talk(terminals.agent, model, tmp_path / "tasks", _meta=options)
     create = UseTool("TaskCreate", {"subject": "build", "description": "build it"})
     talk.run([create], [UseTool("TaskUpdate", {"taskId": "1", "status": "completed"})], [Say("done")])
     plans = [[(e["content"], e["status"]) for e in update["entries"]] for update in talk.updates("plan")]
@@ -187,17 +188,28 @@ def test_an_image(talk: Talk) -> None:
 
 
 def test_a_large_result(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
-    """A result of 10 MB reaches the client, once; another session is answered while it is on its way."""
+    """A result as large as Claude Code passes one on, 500 kB of text (more it puts into a file), is shown whole."""
     server = {"name": "large", "command": sys.executable, "args": [str(Path(__file__).with_name("large_server.py"))]}
     talk = Talk(plain, model, tmp_path / "large", mcpServers=[{**server, "env": []}])
-    other = Talk(plain, model, tmp_path / "other")
-    prompt = talk.prompt([UseTool("mcp__large__large", {"size": 900000})], [Say("that was a lot")])
+    plain.choose = lambda request: "allow-once"
+    talk.run([UseTool("mcp__large__large", {"size": 480_000})], [Say("that was a lot")])
+    (call,) = talk.calls
+    assert (call["status"], text(call).count("0123456789abcde\n")) == ("completed", 30_000)
+    talk.close()
+
+
+def test_a_large_file(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A file of 10 MB that is written, and comes back in the tool's result, holds up no other session."""
+    talk, other = (Talk(plain, model, tmp_path / name) for name in ("large", "other"))
+    target = talk.work / "large.txt"
+    write = UseTool("Write", {"file_path": str(target), "content": "0123456789abcde\n" * 640_000}, pieces=20)
+    plain.choose = None
+    prompt = talk.prompt([Usage(100, 10), write], [Say("that was a lot")])
+    asked = talk.asked()
+    plain.reply(asked, "allow-once")
     assert other.run([Say("not held up")])["stopReason"] == "end_turn"
     assert talk.result(prompt)["stopReason"] == "end_turn"
-    (call,) = talk.calls
-    assert call["status"] == "completed"
-    sizes = sorted(((len(str(item.message)), item.update.get("sessionUpdate"), list(item.update)) for item in talk.seen), reverse=True)[:3]
-    print(sizes)
-    print(str(call["content"])[:300], len(talk.asked_model()))
+    assert (talk.statuses, target.stat().st_size) == (["completed"], 10_240_000)
+    assert (talk.text, other.text) == ("that was a lot", "not held up")
     talk.close()
     other.close()
