@@ -435,7 +435,7 @@ def test_text_goes_out_as_utf8() -> None:
 
 @pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85"], ids=["U+2028", "U+2029", "U+0085"])
 def test_what_others_take_for_a_line_break_is_escaped(character: str) -> None:
-    """A line is one line for every reader, whatever a text or a key holds, and means the same; so does a repaired one."""
+    """A line is one line for every reader, whatever a text or a key holds; so is one that had to be repaired."""
     message = {f"k{character}": [f"a{character}{character}b", "…\u20a8"]}
     raw = encode(message)
     assert raw.decode().splitlines() == [raw.decode().removesuffix("\n")]

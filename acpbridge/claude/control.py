@@ -127,8 +127,8 @@ def response_to(answer: Answer) -> Frame:
     """The control response that an answer is."""
     match answer:
         case PermissionAnswer(decision="abort"):
-            # What the reference's callback throws, in the words that Claude Code then shows (examples/facts 17).
-            return _error(answer.ask, f"Error: {answer.message}")
+            # Claude Code itself puts "Error: " before it (examples/facts 17).
+            return _error(answer.ask, answer.message)
         case PermissionAnswer():
             return _success(answer.ask, _permission_response(answer))
         case ElicitationAnswer():

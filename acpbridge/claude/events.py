@@ -150,7 +150,7 @@ def _assistant(session: str, frame: Frame) -> Iterable[Message]:
                 message=name,
                 parent=parent,
             )
-        elif isinstance(kind, str) and kind.endswith("_tool_result"):
+        elif kind.endswith("_tool_result"):
             yield _tool_result(session, frame, block, None)
         elif kind != "redacted_thinking":
             logger.debug("session {}: a content block of the kind {} is skipped", session, kind)

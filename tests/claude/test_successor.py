@@ -172,7 +172,7 @@ def test_the_steps() -> None:
         scene.session.answer(denial())
         await old.wrote(lambda frame: frame["type"] == "control_response")
         assert (scene.modes, FakeClaude.made is old) == ([], True)
-        old.say(result())
+        old.say(result(tokens=10))
         await scene.heard(lambda: scene.all(AgentReply))
         new = FakeClaude.made
         await new.wrote(lambda frame: frame["type"] == "user")
@@ -180,8 +180,9 @@ def test_the_steps() -> None:
         assert old.process.returncode is not None
         assert (new.options.session_id, scene.modes) == ("new", ["start auto", "settle auto"])
         assert texts(new) == ["p1: Implement the following plan:\n\ndo it"]
-        new.say(state(1, "started"), said("new"), result())
+        new.say(state(1, "started"), said("new"), result(tokens=5))
         await scene.heard(lambda: scene.all(Result))
+        assert scene.all(Result)[0].usage.input == 15
         assert [text.text for text in scene.all(Text)] == ["new"]
         assert (len(scene.all(PermissionAsk)), len(scene.all(Result)), scene.all(AgentGone)) == (2, 1, [])
         await scene.close()
