@@ -21,6 +21,7 @@ from middleware.messages import Closing
 
 from . import flow
 from .agent_end import AgentEnd
+from .claude.hand_over import HandOver
 from .claude.loop import SdkLoop
 from .client_end import Line, LineTooLong, Written
 from .stdio import MAX_LINE, LineReader, LineWriter
@@ -45,7 +46,9 @@ class Bridge:
         self._in_flight = InFlight()
         self._ending: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._loop = SdkLoop()
-        self._agent = AgentEnd(self._loop, feed=self._feed, has_room=lambda: self._in_flight.has_room)
+        self._agent = AgentEnd(
+            self._loop, feed=HandOver(self._loop, self._feed), has_room=lambda: self._in_flight.has_room
+        )
         self._runner = ThreadRunner(
             flow.pipeline(answered=answered),
             to_client=self._write,

@@ -87,18 +87,26 @@ def _token_count(count: TokenCount) -> dict[str, int]:
 
 def session_update(message: Text | Usage | ToolCall | ToolCallUpdate | Update | UserMessage) -> dict[str, Any]:
     """The params of `session/update`, as JSON values."""
+    if isinstance(message, Text):
+        return {"sessionId": message.session, "update": _chunk(message)}
     return {"sessionId": message.session, "update": acp.unstructure(_update(message), acp.SessionUpdate)}
 
 
-def _update(message: Text | Usage | ToolCall | ToolCallUpdate | Update | UserMessage) -> acp.SessionUpdate:
+def _chunk(message: Text) -> dict[str, Any]:
+    """A piece of text, written straight: thousands of them come in a turn, and the types would cost half of it."""
+    chunk: dict[str, Any] = {
+        "sessionUpdate": "agent_thought_chunk" if isinstance(message, Thought) else "agent_message_chunk",
+        "content": {"type": "text", "text": message.text},
+    }
+    if message.message is not None:
+        chunk["messageId"] = message.message
+    if message.parent is not None:
+        chunk["_meta"] = {"claudeCode": {"parentToolUseId": message.parent}}
+    return chunk
+
+
+def _update(message: Usage | ToolCall | ToolCallUpdate | Update | UserMessage) -> acp.SessionUpdate:
     match message:
-        case Text():
-            chunk = acp.AgentThoughtChunk if isinstance(message, Thought) else acp.AgentMessageChunk
-            return chunk(
-                content=acp.TextContent(text=message.text),
-                message_id=message.message,
-                meta={"claudeCode": {"parentToolUseId": message.parent}} if message.parent is not None else None,
-            )
         case UserMessage():
             return acp.UserMessageChunk(content=message.content, message_id=message.message)
         case Usage():

@@ -25,6 +25,11 @@ class SdkLoop:
     def start(self) -> None:
         self._thread.start()
 
+    @property
+    def thread_id(self) -> int | None:
+        """The loop's thread, as `threading.get_ident` says it there; None before the start."""
+        return self._thread.ident
+
     def call(self, function: Callable[..., object], *arguments: object) -> None:
         """Run a function on the loop, soon; calls from one thread keep their order. From any thread.
 
