@@ -69,7 +69,11 @@ def _serve(log_file: Path | None) -> int:
     from . import log
     from .bridge import Bridge
 
-    log.configure(log_file)
+    try:
+        log.configure(log_file)
+    except OSError as error:
+        sys.stderr.write(f"acpbridge: {log_file} cannot be written: {error.strerror}; logging to stderr\n")
+        log.configure()
     bridge = Bridge(stdin, stdout, answered=early[0] if early is not None else None)
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):  # SIGHUP is not there on Windows
         if hasattr(signal, name):

@@ -96,9 +96,7 @@ class AgentEnd:
                         RequestFailed(request=message.request, failure=Failure.session_not_found(message.session))
                     )
                 else:
-                    session.prompt(message)
-                    if message.session in self.open:
-                        self.open[message.session].prompted(message)
+                    self._prompt(session, message)
             case Interrupt() if message.session in self.sessions:
                 self.sessions[message.session].interrupt(message)
             case Answer() if message.session in self.sessions:
@@ -134,6 +132,19 @@ class AgentEnd:
         else:
             self.feed(AgentReply(session=call.session, call=call.call, result=result))
 
+    def _prompt(self, session: ClaudeSession, message: Prompt) -> None:
+        try:
+            session.prompt(message)
+            if message.session in self.open:
+                self.open[message.session].prompted(message)
+        except Exception as error:
+            self.feed(RequestFailed(request=message.request, failure=failure_of(error, "session/prompt")))
+
+    @property
+    def closing(self) -> bool:
+        """Whether the end has begun: no session may be opened any more."""
+        return self._closing
+
     async def _serve(self, request: Request) -> None:
         from .sessions import METHODS
 
@@ -158,7 +169,9 @@ class AgentEnd:
 
     async def _close_all(self) -> None:
         try:
-            await asyncio.gather(*(self.close_session(name) for name in list(self.sessions)), return_exceptions=True)
+            while self.sessions:  # one may be registered while the others close: its request was under way
+                closings = [self.close_session(name) for name in list(self.sessions)]
+                await asyncio.gather(*closings, return_exceptions=True)
         finally:
             self.watcher.close()
             self.closed.set()

@@ -88,6 +88,8 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
     )
     claude.observe, claude.again, claude.restore = opened.observe, opened.again, opened.restore
     claude.afresh, claude.settle = opened.afresh, opened.settle
+    if end.closing:
+        raise RequestRefused(Failure.internal("The agent is closing."))
     end.sessions[name] = claude  # before it is open, so that it is closed with the others if the client goes now
     end.open[name] = opened
     end.feed(SessionOpened(session=name, cwd=params.cwd))

@@ -83,7 +83,7 @@ def test_bad_requests_name_what_is_wrong(rude: AgentProcess, tmp_path: Path) -> 
     answer = rude.answer(rude.request("no/such", {}))
     assert answer["error"]["message"] == '"Method not found": no/such'
     answer = rude.answer(rude.request("session/load", {"sessionId": "x", "cwd": "/", "mcpServers": []}))
-    assert answer["error"]["code"] == -32601
+    assert (answer["error"]["code"], answer["error"]["data"]) == (-32002, {"sessionId": "x"})
     answer = rude.answer(rude.request("session/new", {"cwd": 5, "mcpServers": []}))
     assert answer["error"]["code"] == -32602
     assert "cwd" in answer["error"]["message"]

@@ -99,20 +99,21 @@ def test_killed(model: ScriptedModel, tmp_path: Path) -> None:
 
 
 def test_claude_code_dies(agent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
-    """When Claude Code dies in a turn its prompt is an error that says so, its call is closed, the next prompt is an
-    error too, and another session works."""
+    """When Claude Code dies in a turn its prompt is an error that says how, its call is closed, the next prompt starts
+    it anew, and another session works."""
     prompt = asking(agent, model, tmp_path / "work")
     assert prompt is not None
     for child in agent.claude_processes():
         child.kill()
     error = agent.answer(prompt)["error"]
     assert error["code"] == -32603
-    assert "exited unexpectedly" in error["message"]
+    assert "ended unexpectedly" in error["message"]
     assert agent.open_calls() == []
     session: str = agent.permission()["params"]["sessionId"]
-    assert "exited unexpectedly" in agent.answer(agent.prompt(session, "still there?"))["error"]["message"]
+    assert agent.answer(agent.prompt(session, "still there?"))["result"]["stopReason"] == "end_turn"
+    assert agent.text() == "echo: still there?"
     assert agent.answer(agent.prompt(agent.new_session(tmp_path / "other"), "hello"))["result"]
-    assert agent.text() == "echo: hello"
+    assert agent.text() == "echo: still there?echo: hello"
 
 
 def test_close_in_a_turn(agent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
