@@ -53,6 +53,7 @@ class Bridge:
             flow.pipeline(answered=answered),
             to_client=self._write,
             to_agent=self._agent.accept,
+            lanes=flow.LANES,
             in_flight=self._in_flight,
         )
         self._in_flight.on_room(self._agent.room_changed)

@@ -22,6 +22,13 @@ from middleware import Pipeline, stages
 
 from .client_end import ClientEnd
 
+LANES = (1, 9, 7)
+"""How many neighbours share a thread: what is written, what is shown, what is decided.
+
+A thread a stage would do the same (the tests of both runners run so), but a hop costs 30 us when all is idle, and 17 of
+them more than the half millisecond that a message may take from one end to the other (tests/bench).
+"""
+
 _PAST = (stages.Validation, stages.Compactions, stages.ToolCalls, stages.Plans, stages.Subagents)
 """The stages that what is past goes through: the others are about what happens now."""
 

@@ -329,6 +329,9 @@ class ClaudeSession:
     def _frame(self, frame: Frame) -> None:
         if self._gone and frame.get("type") in ("__closed__", "result"):
             return  # a start that failed: `_come_back` tells
+        if frame.get("type") == "stream_event":  # thousands in a turn, and only the stages care
+            self.feed(*messages_of(self.name, frame))
+            return
         self._given.observe(frame)
         if not self._echoes.hides(frame):
             self.feed(*self._carried.messages(self._messages(frame)), *self.observe(frame))

@@ -39,6 +39,8 @@ class _Call:
     parent: str | None
     content: Sequence[acp.ToolCallContent] = ()
     over: bool = False
+    background: bool = False  # its work goes on beside the turn
+    owed: Task | None = None  # how that ended, which the call itself does not say
 
     @property
     def has_terminal(self) -> bool:
@@ -66,12 +68,15 @@ class BackgroundTasks(Stage):
         return message
 
     @on(ToolCallUpdate)
-    def _change(self, message: ToolCallUpdate, context: Context) -> Outcome:
+    def _change(self, message: ToolCallUpdate, context: Context) -> Iterator[Message]:
+        yield message
         call = self._session(message.session).calls.get(message.change.tool_call_id)
         if call is not None:
             call.content = message.change.content if message.change.content is not None else call.content
             call.over = call.over or message.change.status in ("completed", "failed")
-        return message
+            if call.over and call.owed is not None:
+                ended, call.owed = call.owed, None
+                yield self._follow_up(message.change.tool_call_id, call, ended)
 
     @on(Task)
     def _task(self, message: Task, context: Context) -> Iterator[Message]:
@@ -80,6 +85,9 @@ class BackgroundTasks(Stage):
         session = self._session(message.session)
         if message.tool_use is not None and message.state == "running":
             remember(session.tasks, message.task, message.tool_use)
+        call = session.calls.get(session.tasks.get(message.task, ""))
+        if call is not None and message.background:
+            call.background = True
         if message.state == "ended":
             session.workflows.pop(message.task, None)
         elif message.kind == WORKFLOW:
@@ -87,17 +95,22 @@ class BackgroundTasks(Stage):
         if message.state != "ended" or message.summary is None:
             return
         began = session.tasks.pop(message.task, None)
-        call = session.calls.get(began) if began is not None else None
-        if began is None or call is None or not call.over:
+        if began is None or call is None:
             return
-        told = {"taskId": message.task, "status": message.status, "summary": message.summary}
-        claude_code = {"toolName": call.name, "task": told}
+        if call.over:
+            yield self._follow_up(began, call, message)
+        elif call.background:
+            call.owed = message  # the call will only say that it is in the background
+
+    def _follow_up(self, began: str, call: _Call, ended: Task) -> Message:
+        told = {"taskId": ended.task, "status": ended.status, "summary": ended.summary}
+        claude_code: dict[str, Any] = {"toolName": call.name, "task": told}
         if call.parent is not None:
             claude_code["parentToolUseId"] = call.parent
-        content = None if call.has_terminal else [*call.content, text_content(message.summary)]
-        change = acp.ToolCallUpdate(tool_call_id=began, content=content, meta={"claudeCode": claude_code})
+        content = None if call.has_terminal else [*call.content, text_content(ended.summary or "")]
         call.content = content if content is not None else call.content
-        yield ToolCallUpdate(session=message.session, change=change)
+        change = acp.ToolCallUpdate(tool_call_id=began, content=content, meta={"claudeCode": claude_code})
+        return ToolCallUpdate(session=ended.session, change=change)
 
     @on(Cancel)
     def _cancel(self, message: Cancel, context: Context) -> Iterator[Message]:

@@ -322,7 +322,10 @@ class CancelDrop(Stage):
     # ------------------------------------------------------------------------------------------ inside
 
     def _session(self, name: str) -> _Session:
-        return self._sessions.setdefault(name, _Session())
+        session = self._sessions.get(name)
+        if session is None:
+            session = self._sessions[name] = _Session()
+        return session
 
     def _window(self, name: str) -> CancelWindow:
         return self._session(name).window

@@ -320,7 +320,10 @@ class Turns(Stage):
     # ------------------------------------------------------------------------------------------ inside
 
     def _session(self, name: str) -> _Session:
-        return self._sessions.setdefault(name, _Session())
+        session = self._sessions.get(name)
+        if session is None:
+            session = self._sessions[name] = _Session()
+        return session
 
     def _start(self, name: str, turn: Turn, context: Context, but: Sequence[Turn] = ()) -> Iterator[Message]:
         for over in self._session(name).open.start(turn):

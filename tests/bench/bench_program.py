@@ -34,7 +34,7 @@ def main() -> int:
     cpu, wall, memory, claude = _deltas()
     print(f"agent CPU per delta: {cpu * 1e6:.0f} us, wall {wall * 1e6:.0f} us ({DELTAS} deltas)")
     print(f"resident memory after one session: {memory / 1e6:.0f} MB (Claude Code itself: {claude / 1e6:.0f} MB)")
-    for lanes, label in ((None, "a thread a stage"), ((len(flow.pipeline().stages),), "one thread")):
+    for lanes, label in ((flow.LANES, "as in the program"), (None, "a thread a stage")):
         p50, p95 = _hop(lanes)
         print(f"one message through all stages, idle, {label}: p50 {p50 * 1000:.2f} ms, p95 {p95 * 1000:.2f} ms")
     return 0

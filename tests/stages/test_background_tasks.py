@@ -58,7 +58,15 @@ def test_once() -> None:
 
 def test_in_the_foreground() -> None:
     """What ends before its call is told by the call."""
-    assert follow_ups(call(), begins(), ends(), change(status="completed")) == []
+    foreground = Task(session=S, task="t", state="running", tool_use="x", background=False)
+    assert follow_ups(call(), foreground, ends(), change(status="completed")) == []
+
+
+def test_over_before_its_call() -> None:
+    """Work in the background that ends before its call is told behind the call, which does not say it."""
+    shown = text_content("in background")
+    [told] = follow_ups(call(), begins(), ends(), change(title="t"), change(status="completed", content=[shown]))
+    assert told.content == [shown, text_content("exit code 0")]
 
 
 def test_terminal() -> None:
