@@ -105,6 +105,14 @@ class Stage:
         method = getattr(self, handler)
         return outcome_messages(method(message, context), method)
 
+    def passes(self, kind: type) -> bool:
+        """Whether messages of this class pass unchanged, so that a runner need not ask."""
+        if type(self).handle is not Stage.handle:
+            return False
+        if kind not in self._found:
+            self._found[kind] = self._nearest(kind)
+        return self._found[kind] is None
+
     def _nearest(self, kind: type) -> str | None:
         """The handler of the nearest class that has one."""
         return next((self._handlers[parent] for parent in kind.__mro__ if parent in self._handlers), None)

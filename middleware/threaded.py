@@ -306,15 +306,26 @@ class ThreadRunner:
         local: deque[tuple[int, _Item]],
         onward: list[tuple[int, _Item]],
     ) -> None:
-        """Sort messages into this lane and onward."""
+        """Sort messages into this lane and onward.
+
+        What stays in the lane goes before what waits there: a message and all that follows from it are through before
+        the next one is begun. So a stage that a message only passes can be stepped over without any overtaking.
+        """
+        inside: list[tuple[int, _Item]] = []
         for message in messages:
-            following = self.pipeline.next_index(index, message)
-            if following is None:
-                self._sink(message)
-            elif lane.first <= following <= lane.last:
-                local.append((following, message))
-            else:
+            following = index + message.toward
+            while lane.first <= following <= lane.last and self._steps_over(following, message):
+                following += message.toward
+            if lane.first <= following <= lane.last:
+                inside.append((following, message))
+            elif 0 <= following < len(self.pipeline.stages):
                 onward.append((following, message))
+            else:
+                self._sink(message)
+        local.extendleft(reversed(inside))
+
+    def _steps_over(self, index: int, message: Message) -> bool:
+        return not self._closed[index] and self.pipeline.stages[index].passes(type(message))
 
     def _sink(self, message: Message) -> None:
         try:
