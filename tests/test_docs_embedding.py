@@ -19,7 +19,8 @@ BLOCKS = [
 def test_all_blocks_are_found() -> None:
     """Nothing that is shown as Python is left out, and the stages on tools are each shown alone."""
     assert len(BLOCKS) == TEXT.count("```python\n")
-    assert {"Tool calls alone", "Permissions alone"} <= {title for title, _ in BLOCKS}
+    alone = {"Tool calls alone", "Permissions alone", "Subagents alone", "McpCommands alone"}
+    assert alone <= {title for title, _ in BLOCKS}
 
 
 @pytest.mark.parametrize(("title", "code"), BLOCKS, ids=[title for title, _ in BLOCKS])

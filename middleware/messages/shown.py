@@ -1,0 +1,116 @@
+"""Words about what the client is shown, ready for the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import attrs
+
+from middleware import acp
+from middleware.errors import Failure
+
+from .base import Message, ToAgent, ToClient
+from .work import Text
+
+
+@attrs.frozen(kw_only=True)
+class ToolCallLost(ToAgent):
+    """An announced tool call did not reach the client; whoever announces calls must announce it again."""
+
+    session: str
+    tool_use: str
+
+
+@attrs.frozen(kw_only=True)
+class ToolCall(ToClient):
+    """A tool call is announced."""
+
+    session: str
+    call: acp.ToolCall
+
+    def failed(self, failure: Failure) -> Iterable[Message]:
+        return (ToolCallLost(session=self.session, tool_use=self.call.tool_call_id),)
+
+
+@attrs.frozen(kw_only=True)
+class ToolCallUpdate(ToClient):
+    """An announced tool call changes."""
+
+    session: str
+    change: acp.ToolCallUpdate
+
+
+@attrs.frozen(kw_only=True)
+class Usage(ToClient):
+    """How full the context window is (tokens), and what the session has cost (US dollars)."""
+
+    session: str
+    used: int
+    size: int
+    cost: float | None = None
+    model: str | None = None
+    origin: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class UserMessage(ToClient):
+    """A piece of what the person said, shown again: a loaded session tells the client its conversation."""
+
+    session: str
+    content: acp.ContentBlock
+    message: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Notice(ToClient):
+    """Claude Code, or the bridge, has something to tell the person that is no answer of the model."""
+
+    session: str
+    title: str
+    description: str | None = None
+    severity: Literal["info", "warning", "error"] = "info"
+
+
+@attrs.frozen(kw_only=True)
+class Compaction(ToClient):
+    """The conversation is replaced by a summary of itself. `tokens` is what is left of it, where that is known.
+
+    `trigger` is "manual", "automatic" or "idle"; `error` says why one failed.
+    """
+
+    session: str
+    state: Literal["in_progress", "completed", "failed"]
+    compaction: str | None = None
+    summary: str | None = None
+    error: str | None = None
+    trigger: str | None = None
+    tokens: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Replayed(ToClient):
+    """A message of a loaded session's past, complete as the client will see it.
+
+    What is past has been through the stages already, through a pipeline of its own. In the live one it is wrapped, so
+    that no stage takes it for something that happens: no turn runs, no tokens are used, no cancel holds it back.
+    """
+
+    session: str
+    message: UserMessage | Text | ToolCall | ToolCallUpdate | Update
+
+
+@attrs.frozen(kw_only=True)
+class WindowSize(ToClient):
+    """How many tokens the context of the session's model takes, before any result says so."""
+
+    session: str
+    size: int
+
+
+@attrs.frozen(kw_only=True)
+class Update(ToClient):
+    """Any other `session/update`, ready made."""
+
+    session: str
+    update: acp.SessionUpdate
