@@ -32,10 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .cli import run
 
         return run([word for word in given if word != "--cli"])
-    if given[:1] == ["chat"]:
+    if "chat" in given[:3]:  # nothing but --log-file PATH can stand before it
         from .chat import main as chat
 
-        return chat(given[1:])
+        place = given.index("chat")
+        return chat([*given[:place], *given[place + 1 :]])
     return _serve(_log_file(given))
 
 
@@ -52,7 +53,7 @@ def _log_file(given: list[str]) -> Path | None:
     parser.add_argument("--version", action="version", version=f"acpbridge {__version__}")
     parser.add_argument("--cli", action="store_true", help="run Claude Code itself with all other arguments")
     parser.add_argument("--log-file", type=Path, metavar="PATH", help="log to a file instead of stderr")
-    commands = parser.add_subparsers(title="commands", metavar="")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     commands.add_parser("chat", help="try the agent in a terminal (acpbridge chat --help)", add_help=False)
     chosen: Path | None = parser.parse_args(given).log_file
     return chosen

@@ -10,7 +10,9 @@ running.
 
 from __future__ import annotations
 
+import platform
 import queue
+import sys
 from collections.abc import Callable
 from typing import BinaryIO
 
@@ -19,7 +21,7 @@ from loguru import logger
 from middleware import InFlight, Message, ThreadRunner
 from middleware.messages import Closing
 
-from . import flow
+from . import __version__, flow
 from .agent_end import AgentEnd
 from .claude.hand_over import HandOver
 from .claude.loop import SdkLoop
@@ -69,6 +71,7 @@ class Bridge:
 
     def run(self) -> int:
         """Serve until the client is gone or `end` is called; the exit code."""
+        logger.info("acpbridge {}, Python {}, {}", __version__, platform.python_version(), sys.platform)
         self._loop.start()
         self._runner.start()
         self._writer.start()

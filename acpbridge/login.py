@@ -81,7 +81,7 @@ def _method(name: str, title: str, text: str, arguments: tuple[str, ...], label:
         "args": list(arguments),
     }
     if named:  # older clients want to be told the whole command
-        command = {"command": sys.executable, "args": ["-m", "acpbridge", *arguments], "label": label}
+        command = {"command": sys.executable, "args": ["-P", "-m", "acpbridge", *arguments], "label": label}
         method["_meta"] = {"terminal-auth": command}
     return method
 

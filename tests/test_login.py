@@ -45,7 +45,7 @@ def test_without_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_whole_command() -> None:
     """An older client is told the whole command."""
     told = login.methods(OLDER)[0]["_meta"]["terminal-auth"]
-    assert (told["command"], told["args"][:3]) == (sys.executable, ["-m", "acpbridge", "--cli"])
+    assert (told["command"], told["args"][:4]) == (sys.executable, ["-P", "-m", "acpbridge", "--cli"])
 
 
 def test_legal() -> None:

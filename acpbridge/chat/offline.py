@@ -44,6 +44,8 @@ _SCRIPTS: Final[Mapping[str, Script]] = {
 }
 """What the demonstration says, by the prompt that is sent for it; the prompts are sent in this order."""
 
+_STORY: Final = "Once upon a time there was a bridge with a stage for everything. " * 12
+
 
 @attrs.frozen(kw_only=True)
 class Offline:
@@ -68,4 +70,5 @@ def offline() -> Iterator[Offline]:
         (cwd / "greeting.py").write_text(_GREETING, encoding="utf-8")
         for prompt, script in _SCRIPTS.items():
             model.on(prompt, script)
+        model.on("story", [[Say(_STORY, each=6, pause=0.1)]])  # long enough to be stopped
         yield Offline(environment=model.prepare(home), cwd=cwd, prompts=tuple(_SCRIPTS))

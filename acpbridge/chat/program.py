@@ -22,7 +22,13 @@ from acpbridge.chat.offline import offline
 from acpbridge.chat.view import Style, View, clean
 from acpbridge.stdio import LineReader
 
-AGENT: Final = (sys.executable, "-m", "acpbridge")
+# -P: the directory that one chats in must not be searched for modules, or a project with a json.py of its own would run
+# as a part of the agent.
+AGENT: Final = (sys.executable, "-P", "-m", "acpbridge")
+_DEMONSTRATION: Final = (
+    "A demonstration: the real Claude Code with a scripted model. Two prompts are sent for you; then it is your turn "
+    "(try `tell me a story`, and Ctrl-C in the middle of it; anything else is echoed)."
+)
 _NOTHING_TO_READ: Final = "Without a terminal there must be a PROMPT, or prompts on stdin, one a line."
 
 
@@ -33,6 +39,8 @@ def main(argv: list[str], command: Sequence[str] = AGENT) -> int:
     the main thread: signals go to no other. It takes over the program's logging, of which only warnings are shown.
     """
     options = _parser().parse_args(argv)
+    if options.log_file is not None:
+        command = (*command, "--log-file", str(options.log_file.resolve()))
     logger.remove()
     logger.add(sys.stderr, level="WARNING", format="{level}: {message}")
     try:
@@ -56,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         help="no account and no network: Claude Code with a scripted model, in a temporary directory",
     )
     parser.add_argument("--cwd", type=Path, metavar="DIR", help="the session's directory (the current one)")
+    parser.add_argument("--log-file", type=Path, metavar="PATH", help="where the agent logs to")
     parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="the first prompt; its words are joined")
     return parser
 
@@ -71,6 +80,8 @@ def _chat(options: argparse.Namespace, command: Sequence[str]) -> int:
                 write(view.problem("--offline works in a temporary directory of its own: leave out --cwd."))
                 return 2
             setting = stack.enter_context(offline())
+            if not prompts:
+                write(view.note(_DEMONSTRATION))
             cwd, environment, prompts = setting.cwd, setting.environment, prompts or setting.prompts
         else:
             cwd = (options.cwd or Path()).resolve()

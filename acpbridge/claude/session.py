@@ -128,6 +128,11 @@ class ClaudeSession:
         )
         return process
 
+    @property
+    def last_words(self) -> str:
+        """The end of what Claude Code wrote to stderr, at most 500 characters: what a start that failed says of it."""
+        return "\n".join(self._process.stderr).strip()[-500:]
+
     async def start(self) -> dict[str, Any]:
         """Start Claude Code; its answer to the handshake. Raises `ClaudeSDKError`."""
         info = await self._process.start()

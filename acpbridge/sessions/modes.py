@@ -59,8 +59,8 @@ def may_bypass(wished: Mapping[str, Any]) -> bool:
 
 def is_root() -> bool:
     """Claude Code refuses to bypass permissions for root, except in a sandbox."""
-    if not hasattr(os, "geteuid") or os.environ.get("IS_SANDBOX"):
-        return False  # Windows has no root
+    if not hasattr(os, "geteuid") or os.environ.get("IS_SANDBOX") == "1":
+        return False  # Windows has no root; Claude Code takes no other value for a sandbox, and would not start
     return os.geteuid() == 0
 
 

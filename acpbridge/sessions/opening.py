@@ -98,7 +98,7 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
         await _take_up(opened, wished, past)
     except Exception as error:
         await end.close_session(name)
-        raise _start_failure(error, name) from error
+        raise _start_failure(error, name, claude.last_words) from error
     return opened
 
 
@@ -145,13 +145,15 @@ async def _prepared(options: Any, wished: Mapping[str, Any], cwd: str, past: Pas
     return attrs.evolve(options, sdk=sdk)
 
 
-def _start_failure(error: Exception, session: str) -> RequestRefused:
-    """Why Claude Code could not be started."""
+def _start_failure(error: Exception, session: str, last_words: str) -> RequestRefused:
+    """Why Claude Code could not be started. `last_words` is the end of what it wrote to stderr: often the reason."""
     if isinstance(error, RequestRefused):
         return error
     data = getattr(error, "data", None)
     reason = data.get("startup_failure_reason") if isinstance(data, dict) else None
     text = str(error).removeprefix("Claude Code returned an error result: ")
+    if last_words and not reason:
+        text = f"{text}: {last_words}"
     if "No conversation found" in text:
         return RequestRefused(Failure.session_not_found(session))
     details = {"details": text, **({"startupFailureReason": reason} if reason else {})}

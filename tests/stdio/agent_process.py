@@ -88,7 +88,7 @@ class AgentProcess:
         self._stderr = self.stderr_path.open("wb")
         self.started = time.monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "acpbridge"],
+            [sys.executable, "-P", "-m", "acpbridge"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
