@@ -74,7 +74,7 @@ class ClaudeProcess:
         # A task of its own, so that a close can end it and wait until nothing of it is left.
         self._connecting = asyncio.get_running_loop().create_task(self._connect(), name="claude start")
         try:
-            await self._connecting
+            await self._connecting  # a start that fails says why here, also when its end has closed this meanwhile
         except asyncio.CancelledError:
             if not self._closed:
                 raise

@@ -89,7 +89,7 @@ class Choices:
     async def refresh(self) -> None:
         """Look what became of the settings, and tell the client what is another one. Raises what `ask` raises."""
         async with self._turn:
-            self._change(self._settled(self.chosen, await self.ask("get_settings")))
+            await self._learn_settings()
 
     @property
     def mode_state(self) -> acp.SessionModeState:
@@ -264,8 +264,9 @@ class Choices:
         await self._told("set_model", model=value)
         if auto:
             await self._told("set_permission_mode", mode="acceptEdits")
+        settings = await self.ask("get_settings")
         chosen = attrs.evolve(self.chosen, model=value, mode="acceptEdits" if auto else self.chosen.mode)
-        self._change(self._settled(chosen, await self.ask("get_settings")))
+        self._change(self._settled(chosen, settings))
         if auto:
             self.feed(
                 Notice(session=self.session, severity="warning", title="Auto mode unavailable", description=NO_AUTO)
@@ -273,7 +274,12 @@ class Choices:
 
     async def _apply(self, **settings: Any) -> None:
         await self._told("apply_flag_settings", settings=settings)
-        self._change(self._settled(self.chosen, await self.ask("get_settings")))
+        await self._learn_settings()
+
+    async def _learn_settings(self) -> None:
+        """Read the settings as they are now. What is chosen is looked at behind the answer: it may change meanwhile."""
+        settings = await self.ask("get_settings")
+        self._change(self._settled(self.chosen, settings))
 
     async def _told(self, subtype: str, **members: Any) -> dict[str, Any]:
         """Tell Claude Code; its refusal is the client's answer."""

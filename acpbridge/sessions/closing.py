@@ -14,5 +14,6 @@ if TYPE_CHECKING:
 async def close(end: AgentEnd, request: Request) -> acp.CloseSessionResponse:
     """Close a session. One that is not open is closed already: the answer is the same."""
     params: acp.CloseSessionRequest = request.params
-    await end.close_session(params.session_id)
+    async with end.opening(params.session_id):  # a load behind it must find the session gone, not going
+        await end.close_session(params.session_id)
     return acp.CloseSessionResponse()

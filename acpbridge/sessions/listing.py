@@ -32,7 +32,7 @@ _CURSOR = re.compile(r"offset:(\d{1,9})", re.ASCII)
 async def list_sessions(end: AgentEnd, request: Request) -> acp.ListSessionsResponse:
     """One page of the sessions, of one working directory or of all."""
     params: acp.ListSessionsRequest = request.params
-    if params.cwd is not None and not os.path.isabs(params.cwd):
+    if params.cwd is not None and (not os.path.isabs(params.cwd) or "\0" in params.cwd):
         raise RequestRefused(
             Failure.invalid_params(f"`cwd` must be an absolute path, but received: {params.cwd}", {"cwd": params.cwd})
         )

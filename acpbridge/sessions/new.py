@@ -34,7 +34,7 @@ def check_directories(cwd: str, additional: object) -> None:
         RequestRefused: -32602, naming what is wrong.
     """
     for path in additional if isinstance(additional, list | tuple) else ():
-        if not os.path.isabs(path):
+        if not os.path.isabs(path) or "\0" in path:
             raise RequestRefused(
                 Failure.invalid_params(f"`additionalDirectories` entries must be absolute paths, but received: {path}")
             )

@@ -135,7 +135,7 @@ async def _copied(end: AgentEnd, source: _Found) -> Past:
     loop = asyncio.get_running_loop()
     try:
         copy = await loop.run_in_executor(None, sdk.fork_session, source.conversation)
-    except (FileNotFoundError, ValueError) as error:
+    except (FileNotFoundError, ValueError, RecursionError) as error:
         raise RequestRefused(Failure.session_not_found(source.conversation)) from error
     title = f"{source.title} (fork)" if source.title else None
     return Past(conversation=copy.session_id, choices=source.choices, title=title)

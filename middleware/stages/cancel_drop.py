@@ -128,7 +128,8 @@ class CancelDrop(Stage):
     def _cancel_request(self, message: CancelRequest, context: Context) -> Outcome:
         """`$/cancel_request` of a prompt cancels its whole session; the prompt is answered as ever (reference C2)."""
         for session in self._sessions.values():
-            if session.window.prompt_of(message.request) is not None:
+            prompt = session.window.prompt_of(message.request)
+            if prompt is not None and not session.window.covers(prompt):
                 session.window.cancel()
         return message
 

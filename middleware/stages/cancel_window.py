@@ -59,6 +59,10 @@ class CancelWindow:
         """The prompt that waits for the answer of this request."""
         return next((name for name, prompt in self._prompts.items() if prompt.request == request), None)
 
+    def covers(self, prompt: str) -> bool:
+        """Whether a cancel stops this prompt already."""
+        return prompt in self._stopped
+
     def cancel(self) -> None:
         """Open, over all prompts without an answer and what runs. When nothing runs there is nothing to hide.
 

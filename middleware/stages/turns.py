@@ -99,7 +99,8 @@ class Turns(Stage):
     def _cancel_request(self, message: CancelRequest, context: Context) -> Iterator[Message]:
         """`$/cancel_request` of a prompt is a cancel of its session; the prompt is answered as ever (C2)."""
         for name, session in self._sessions.items():
-            if any(turn.request == message.request for turn in session.open.turns):
+            # Of a prompt that is being stopped already it is the same cancel in another form: what came since runs.
+            if any(turn.request == message.request and not turn.cancelled for turn in session.open.turns):
                 yield from self._stop(name, context)
         yield message
 

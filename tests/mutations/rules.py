@@ -80,9 +80,16 @@ RULES = (
     Rule(
         "`$/cancel_request` of a prompt cancels no other session.",
         DROP,
-        "if session.window.prompt_of(message.request) is not None:",
+        "if prompt is not None and not session.window.covers(prompt):",
         "if True:",
         f"{IN_DROP}test_cancel_request",
+    ),
+    Rule(
+        "One of a prompt that is being stopped already covers nothing new.",
+        DROP,
+        "if prompt is not None and not session.window.covers(prompt):",
+        "if prompt is not None:",
+        f"{IN_DROP}test_cancel_request_of_a_stopped_prompt",
     ),
     Rule(
         "A session that is closed is cancelled first.",
@@ -845,9 +852,16 @@ RULES = (
     Rule(
         "`$/cancel_request` of a prompt cancels its session.",
         TURNS,
-        "            if any(turn.request == message.request for turn in session.open.turns):",
+        "            if any(turn.request == message.request and not turn.cancelled for turn in session.open.turns):",
         "            if False:",
         f"{IN_TURNS}test_cancel_request_of_a_prompt",
+    ),
+    Rule(
+        "But for one that is being stopped already: what came since runs.",
+        TURNS,
+        "            if any(turn.request == message.request and not turn.cancelled for turn in session.open.turns):",
+        "            if any(turn.request == message.request for turn in session.open.turns):",
+        f"{IN_TURNS}test_cancel_request_of_a_stopped_prompt",
     ),
     Rule(
         "Closing a session stops its work first.",

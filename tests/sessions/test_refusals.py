@@ -73,6 +73,9 @@ def test_a_close() -> None:
     closed: list[str] = []
 
     class End:
+        def opening(self, name: str) -> asyncio.Lock:
+            return asyncio.Lock()
+
         async def close_session(self, name: str) -> None:
             closed.append(name)
 

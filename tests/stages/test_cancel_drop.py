@@ -337,6 +337,13 @@ def test_cancel_request(run: StepRunner) -> None:
     assert gave(run, over(1), text("hello")) == [over(1), text("hello")]
 
 
+def test_cancel_request_of_a_stopped_prompt(run: StepRunner) -> None:
+    """A client that sends both forms of cancel for one key does not stop the prompt that it wrote in between."""
+    begin(run)
+    play(run, cancel(), prompt(2), CancelRequest(request=1), over(1), started(2), text("of the second"))
+    assert gave(run, over(2)) == [over(2)]
+
+
 @pytest.mark.parametrize("method", ["session/close", "session/delete"])
 def test_a_session_that_is_closed_is_cancelled_first(run: StepRunner, method: str) -> None:
     """Its calls are closed before its prompts are answered, as at a cancel (C3)."""

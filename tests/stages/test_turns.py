@@ -448,6 +448,13 @@ def test_cancel_request_of_a_prompt(run: StepRunner) -> None:
     assert answers(gave(run, result(1), result(3, session="t"))) == [(1, "cancelled"), (3, "end_turn")]
 
 
+def test_cancel_request_of_a_stopped_prompt(run: StepRunner) -> None:
+    """A client that sends both forms of cancel for one key does not stop the prompt that it wrote in between."""
+    play(run, prompt(1), started(1), cancel(), prompt(2))
+    assert gave(run, CancelRequest(request=1)) == [CancelRequest(request=1)]
+    assert answers(gave(run, result(1), started(2), result(2))) == [(1, "cancelled"), (2, "end_turn")]
+
+
 @pytest.mark.parametrize("method", ["session/close", "session/delete"])
 def test_a_session_that_is_closed_is_cancelled_first(run: StepRunner, method: str) -> None:
     """Closing stops all work, before the request goes on; what does not stop is answered at the close."""
