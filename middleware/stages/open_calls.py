@@ -35,7 +35,7 @@ class Call:
     input: Mapping[str, Any] = attrs.field(factory=dict)
     dispatched: bool = False  # its complete input is known: it may have run
     streamed: bool = True  # Claude Code's stream has it; a call that is only asked for may never be seen there
-    pinned: bool = False  # an ask showed more than the input alone says: refinements leave its content be
+    asked: list[acp.ToolCallContent] | None = None  # what an ask showed, which is more than the input alone says
     responded: bool = False  # the tool's own object was told
     terminal: bool = False  # the client shows it as a terminal
     refined: int = 0
@@ -44,7 +44,17 @@ class Call:
     @property
     def diffs(self) -> list[acp.ToolCallContent]:
         """The diffs that the client shows."""
-        return [item for item in self.told.get("content") or () if isinstance(item, acp.Diff)]
+        shown = self.told.get("content") if self.asked is None else self.asked
+        return [item for item in shown or () if isinstance(item, acp.Diff)]
+
+    @property
+    def pinned(self) -> bool:
+        """Whether an ask has shown more than refinements know: they leave the content be.
+
+        It is not counted as told: a client may show the request apart from the call, and is sent the truth with the
+        result, however alike the two are.
+        """
+        return self.asked is not None
 
     def meta(self, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """`_meta.claudeCode` of whatever is sent of this call."""

@@ -288,6 +288,6 @@ def _filled(message: PermissionRequest, call: Call) -> PermissionRequest:
     What it shows stays when the rest of the input comes. Where it shows nothing, it is given what the call shows.
     """
     if message.call.content:
-        call.told["content"], call.pinned = list(message.call.content), True
+        call.asked = list(message.call.content)
         return message
     return attrs.evolve(message, call=attrs.evolve(message.call, content=list(call.told.get("content") or ())))
