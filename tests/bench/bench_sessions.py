@@ -80,13 +80,13 @@ def _large(config: Path) -> Path:
         for number in range(1000):
             for kind in ("user", "assistant"):
                 name = f"{kind}{number}"
-                file.write(_record(parent, name, kind, "x" * 25_000, "/work"))
+                file.write(_record(parent, name, kind, "x" * 25_000, "/repo"))
                 parent = name
     return path
 
 
 def _replay(path: Path) -> int:
-    replay = Replay("s", "/work", path, flow.past(), ClientProfile())
+    replay = Replay("s", "/repo", path, flow.past(), ClientProfile())
     return sum(len(piece) for piece in replay.pieces())
 
 

@@ -19,7 +19,7 @@ from middleware.messages import Request
 from tests.sessions.writing import Transcript
 
 
-def _session(config: Path, number: int, *, cwd: str = "/work", project: str = "-work") -> Transcript:
+def _session(config: Path, number: int, *, cwd: str = "/repo", project: str = "-repo") -> Transcript:
     """A session that was written to at second `number`."""
     name = str(uuid.UUID(int=number))
     transcript = Transcript(config, session=name, cwd=cwd, project=project)
@@ -63,8 +63,8 @@ def test_what_is_no_session(config: Path) -> None:
     side.user("a subagent's", isSidechain=True)
     titles = Transcript(config, session=str(uuid.UUID(int=3)))
     titles.line('{"type":"ai-title","aiTitle":"A title","sessionId":"x"}')
-    (config / "projects" / "-work" / "notes.jsonl").write_text("{}")
-    (config / "projects" / "-work" / f"{uuid.UUID(int=4)}.jsonl").mkdir()
+    (config / "projects" / "-repo" / "notes.jsonl").write_text("{}")
+    (config / "projects" / "-repo" / f"{uuid.UUID(int=4)}.jsonl").mkdir()
     assert _listed(page(None, 0)) == ["prompt 1"]
 
 

@@ -19,7 +19,7 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQG
 def _told(transcript: Transcript, **capabilities: Any) -> list[dict[str, Any]]:
     """The updates that a client gets."""
     profile = ClientProfile(capabilities=capabilities)
-    replay = Replay("s", "/work", transcript.path, flow.past(), profile)
+    replay = Replay("s", "/repo", transcript.path, flow.past(), profile)
     return [wire.session_update(each.message)["update"] for piece in replay.pieces(3) for each in piece]
 
 
@@ -62,7 +62,7 @@ def test_calls_end(config: Path) -> None:
     t.result("a", "a", toolUseResult={"stdout": "a", "stderr": ""})
     t.use("b", "Bash", command="echo b", message="msg_2")
     t.user("what now")
-    t.use("c", "Write", file_path="/work/c", content="c", message="msg_3")
+    t.use("c", "Write", file_path="/home/me/c", content="c", message="msg_3")
     told = _told(t)
     ends = {u["toolCallId"]: u.get("status") for u in told if u["sessionUpdate"] == "tool_call_update"}
     assert ends == {"a": "completed", "b": "failed", "c": "failed"}
@@ -77,7 +77,7 @@ def test_a_running_session_keeps_its_last_calls(config: Path) -> None:
     t = Transcript(config)
     t.user("go")
     t.use("a", "Bash", command="sleep 9")
-    replay = Replay("s", "/work", t.path, flow.past(), ClientProfile(), running=True)
+    replay = Replay("s", "/repo", t.path, flow.past(), ClientProfile(), running=True)
     told = [wire.session_update(each.message)["update"] for piece in replay.pieces() for each in piece]
     assert [update["sessionUpdate"] for update in told] == ["user_message_chunk", "tool_call"]
 

@@ -16,7 +16,7 @@ _COMPACT: dict[str, Any] = {"separators": (",", ":"), "ensure_ascii": False}
 class Transcript:
     """A transcript that is being written. Each record is the child of the one before, unless a parent is given."""
 
-    def __init__(self, config: Path, *, session: str = SESSION, cwd: str = "/work", project: str = "-work") -> None:
+    def __init__(self, config: Path, *, session: str = SESSION, cwd: str = "/repo", project: str = "-repo") -> None:
         self.session, self.cwd = session, cwd
         self.path = config / "projects" / project / f"{session}.jsonl"
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ CHILDREN: dict[str, Any] = {"subagents": {}}
 def runner(capabilities: dict[str, Any] | None = None) -> StepRunner:
     run = StepRunner(Pipeline([Subagents()]))
     run.feed(Initialized(profile=ClientProfile(capabilities=CHILDREN if capabilities is None else capabilities)))
-    run.feed(SessionOpened(session=S, cwd="/work")).run()
+    run.feed(SessionOpened(session=S, cwd="/repo")).run()
     run.client.clear()
     run.agent.clear()
     return run
@@ -606,9 +606,9 @@ def test_worktree() -> None:
     run.feed(launch(), SubagentPlace(session=S, agent="c", cwd="/tree"), begins()).run()
     assert wire(run)[1] == "s: child c The work general-purpose /tree running"
     run = with_child()
-    places = ["/work", "/tree", "/tree", "/work"]
+    places = ["/repo", "/tree", "/tree", "/repo"]
     run.feed(*(SubagentPlace(session=S, agent="c", cwd=cwd) for cwd in places)).run()
-    assert wire(run) == ["s: child c /tree", "s: child c /work"]
+    assert wire(run) == ["s: child c /tree", "s: child c /repo"]
 
 
 # ------------------------------------------------------------------------------------------ from before
