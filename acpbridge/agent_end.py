@@ -149,7 +149,7 @@ class AgentEnd:
         from .sessions import METHODS
 
         serve = METHODS.get(request.method)
-        logger.info("{}", request.method)  # its members are the client's, and may be anything
+        logger.debug("{}", request.method)  # its members are the client's, and may be anything
         try:
             if serve is None:
                 raise RequestRefused(Failure.method_not_found(request.method))
