@@ -166,7 +166,7 @@ def test_a_request_is_answered(agent: Ended, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_request_that_is_refused(
     error: Exception, failure: Failure, agent: Ended, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the client got wrong is its answer, and nothing for the log."""
+    """What the client got wrong is its answer; the log has no more of it than the method."""
 
     async def serve(end: AgentEnd, request: Request) -> None:
         raise error
@@ -175,7 +175,7 @@ def test_a_request_that_is_refused(
     with logged() as log:
         agent.accept(request(5))
         assert agent.wait(1) == [RequestFailed(request=5, failure=failure)]
-    assert log == []
+    assert log == ["DEBUG session/list\n"]
 
 
 def test_a_request_on_which_we_fail(agent: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
