@@ -113,6 +113,24 @@ def test_a_change_from_outside() -> None:
     assert _kinds(_play(play)) == ["ConfigOptionUpdate"]
 
 
+def test_a_change_while_the_settings_are_read() -> None:
+    """A mode that Claude Code tells while it is asked for its settings stays: a stale copy was told over it.
+
+    Found by breaking: policy took a mode away, and the client was told the mode again.
+    """
+
+    async def play(choices: Choices, claude: Claude) -> None:
+        async def meanwhile(subtype: str, **members: Any) -> Any:
+            list(choices.observe({"type": "system", "subtype": "status", "permissionMode": "acceptEdits"}))
+            return await claude.ask(subtype, **members)
+
+        choices.ask = meanwhile
+        await choices.refresh()
+        assert choices.chosen.mode == "acceptEdits"
+
+    assert _kinds(_play(play)) == []
+
+
 def test_untouched_default_stays_default() -> None:
     """A session in which no model was chosen is at "default", and not at what the default is today."""
 

@@ -140,3 +140,16 @@ def test_a_missing_claude_code(model: ScriptedModel, tmp_path: Path) -> None:
         answer = agent.answer(agent.request("session/new", {"cwd": str(tmp_path / "work"), "mcpServers": []}))
         assert answer["error"]["code"] == -32603
         assert "could not be started" in answer["error"]["message"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no executable there")
+def test_why_claude_code_did_not_start_is_told(model: ScriptedModel, tmp_path: Path) -> None:
+    """What a Claude Code that ends at once wrote to stderr stands in the error of `session/new`."""
+    executable = tmp_path / "claude"
+    executable.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('the real reason')\n")
+    executable.chmod(0o755)
+    with AgentProcess(model, tmp_path / "home", environment={"CLAUDE_CODE_EXECUTABLE": str(executable)}) as agent:
+        agent.initialize()
+        (tmp_path / "work").mkdir()
+        answer = agent.answer(agent.request("session/new", {"cwd": str(tmp_path / "work"), "mcpServers": []}))
+    assert "the real reason" in answer["error"]["message"]
