@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -24,7 +25,6 @@ from middleware.messages import (
     Interrupt,
     Interrupted,
     Message,
-    PermissionAsk,
     Prompt,
     RestartSession,
     SessionRestarted,
@@ -32,10 +32,11 @@ from middleware.messages import (
 )
 
 from . import control
+from .absence import Absence, ended_unexpectedly
+from .asks import OpenAsks
 from .calls import CALLS
 from .echoes import Echoes
 from .events import commands_in, messages_of
-from .files import with_file
 from .flow_control import FlowControl
 from .given import GivenPrompts
 from .interrupts import dropped_by
@@ -46,14 +47,6 @@ from .restart import Sleep, start_again
 from .successor import Carried, Predecessor
 from .tap import Frame
 from .watch import Watcher
-
-GONE = (
-    "Claude Code ended unexpectedly ({}). Send the prompt again: it is started anew and goes on with the conversation."
-)
-
-NOT_BACK = "Claude Code ended and could not be started again: {}"
-
-NOT_CLEARED = "Claude Code could not be started with an empty context, so the plan was not carried out: {}"
 
 Feed = Callable[..., None]
 
@@ -104,29 +97,26 @@ class ClaudeSession:
     settle: Callable[[str], Awaitable[None]] = _nothing_to_settle
     sleep: Sleep | None = None
     _process: ClaudeProcess = attrs.field(init=False)
-    _asks: set[str] = attrs.field(factory=set, init=False)
+    _asks: OpenAsks = attrs.field(init=False)
     _closing: bool = attrs.field(default=False, init=False)
-    _gone: bool = attrs.field(default=False, init=False)
+    _absence: Absence | None = attrs.field(default=None, init=False)  # while there is no Claude Code to talk to
     _echoes: Echoes = attrs.field(factory=Echoes, init=False)
     _given: GivenPrompts = attrs.field(factory=GivenPrompts, init=False)  # to this one
-    _again: set[str] = attrs.field(factory=set, init=False)  # prompts that were given a second time
-    _held: list[Prompt] = attrs.field(factory=list, init=False)  # for the Claude Code that is being started
-    _revival: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _predecessor: Predecessor | None = attrs.field(default=None, init=False)  # while its successor is being started
+    _twice: set[str] = attrs.field(factory=set, init=False)  # prompts that were given a second time
     _carried: Carried = attrs.field(factory=Carried, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._process = self._new_process()
+        self._take_process()
 
-    def _new_process(self) -> ClaudeProcess:
-        process = ClaudeProcess(
+    def _take_process(self) -> None:
+        process = self._process = ClaudeProcess(
             self.options.sdk,
             initialize={**control.INITIALIZE, **self.options.initialize},
             on_frame=lambda frame: self._frame_of(process, frame),
             flow=self.flow.wait,
             watcher=self.watcher,
         )
-        return process
+        self._asks = OpenAsks(self.name, self.cwd, process.send)
 
     @property
     def last_words(self) -> str:
@@ -142,7 +132,7 @@ class ClaudeSession:
     async def close(self) -> None:
         """End Claude Code: what runs is stopped first, so that it need not be killed."""
         self._closing = True
-        if not self._gone:
+        if self._absence is None:
             self._process.request("interrupt", cancel_queued=True).add_done_callback(_ignore)
         await self._process.close()
 
@@ -151,13 +141,13 @@ class ClaudeSession:
     @property
     def process_id(self) -> int | None:
         """Claude Code's; None when it does not run."""
-        return None if self._gone else self._process.tap.process_id
+        return None if self._absence is not None else self._process.tap.process_id
 
     def prompt(self, message: Prompt) -> None:
-        if self._gone:
+        if self._absence is not None:
             # The end of the stream answered the prompts that it knew; this one came behind it.
-            self._held.append(message)
-            self._revive()
+            self._absence.hold([message])
+            self._revive(self._absence)
             return
         self._given.give(message)
         self._process.send(user_message(message))
@@ -169,10 +159,8 @@ class ClaudeSession:
             ControlError: Claude Code refused.
             ClaudeSDKError: it is gone, and does not come back.
         """
-        if self._gone and self._revival is None:
-            self._revive()
-        if self._revival is not None and asyncio.current_task() is not self._revival:
-            await asyncio.shield(self._revival)
+        if self._absence is not None:
+            await self._end_of(self._absence)
         if subtype != "set_model":
             return await self._process.request(subtype, **members)
         self._echoes.change_begins()
@@ -186,90 +174,82 @@ class ClaudeSession:
 
         Raises nothing: a Claude Code that does not come back is tried again with the next prompt.
         """
-        if not self._gone:
-            self._gone = True
-            self._asks.clear()
-            given, self._given = self._given, GivenPrompts()
-            self._held += given.late
-        self._revive()
-        if self._revival is not None:
-            await asyncio.shield(self._revival)
+        absence = self._absence
+        if absence is None:
+            given = self._given
+            absence = self._leave()
+            absence.hold(given.late)
+        await self._end_of(absence)
 
     # ------------------------------------------------------------------------------------------ its death
 
-    def _revive(self) -> None:
-        if self._revival is None and not self._closing:
-            self._revival = self.spawn(self._come_back(), f"restart of {self.name}")
+    def _leave(self, old: Predecessor | None = None) -> Absence:
+        """From now on there is no Claude Code: what it was given and asked is over."""
+        self._asks, self._given = OpenAsks(self.name, self.cwd, self._process.send), GivenPrompts()
+        self._absence = Absence(self.name, self.feed, old)
+        return self._absence
 
-    async def _come_back(self) -> None:
-        """Start Claude Code again, and give it what waits for it; or say that it does not come back."""
+    def _revive(self, absence: Absence) -> None:
+        if absence.filling is None and not self._closing:
+            absence.filling = self.spawn(self._fill(absence, self._start_once_more), f"restart of {self.name}")
+
+    async def _end_of(self, absence: Absence) -> None:
+        """Wait until there is a Claude Code again, or none could be started; the one that starts it need not wait."""
+        self._revive(absence)
+        if absence.filling is not None and asyncio.current_task() is not absence.filling:
+            await asyncio.shield(absence.filling)
+
+    async def _fill(self, absence: Absence, start: Callable[[], Awaitable[None]]) -> None:
+        """Have `start` bring another Claude Code, and give it what waits; without one the absence goes on."""
         try:
-            if self.again is None:
-                raise ClaudeSDKError("this session cannot be taken up again")
-            self.options, self._carried = await self.again(), Carried()
-            await start_again(self._start_again, self.name, self.sleep)
-            await self.restore()
-        except Exception as error:
-            logger.opt(exception=error).error("session {}: Claude Code did not come back", self.name)
-            lost, self._held = tuple(prompt.prompt for prompt in self._held), []
-            failure = Failure.internal(NOT_BACK.format(error), self._death(error))
-            self.feed(AgentGone(session=self.name, failure=failure, prompts=lost))
-        else:
-            logger.info("session {}: Claude Code is back", self.name)
-            self._gone = False
-            held, self._held = self._held, []
-            for prompt in held:
-                self.prompt(prompt)
+            prompts = await absence.end(start, self._death)
+            if prompts is not None:
+                logger.info("session {}: there is a Claude Code again", self.name)
+                self._absence = None
+                for prompt in prompts:
+                    self.prompt(prompt)
         finally:
-            self._revival = None
+            absence.old = absence.filling = None
+
+    async def _start_once_more(self) -> None:
+        if self.again is None:
+            raise ClaudeSDKError("this session cannot be taken up again")
+        self.options, self._carried = await self.again(), Carried()
+        await start_again(self._start_again, self.name, self.sleep)
+        await self.restore()
 
     async def _start_again(self) -> None:
         await self._process.close()
         if self._closing:
             raise ClaudeSDKError("the session is closed")
-        self._echoes, self._process = Echoes(), self._new_process()
+        self._echoes = Echoes()
+        self._take_process()
         await self.start()
 
     # ------------------------------------------------------------------------------------------ its successor
 
     def restart(self, message: RestartSession) -> None:
         """Have another Claude Code carry out a plan: nothing of this one is fed any more (docs/clear-context.md)."""
-        if self._gone or self.afresh is None:
+        if self._absence is not None or self.afresh is None:
             failure = Failure.internal("Claude Code has ended")
             self.feed(AgentReply(session=self.name, call=message.call, failure=failure))
             return
-        old = self._predecessor = Predecessor(self.name, message, self._process, self._given, self._asks)
+        old = Predecessor(self.name, message, self._process, self._given, self._asks)
         stopped = old.drop(self._given.stopped)
-        self._gone, self._asks, self._given = True, set(), GivenPrompts()
-        self._held += old.prompts.waiting
+        absence = self._leave(old)
+        absence.hold(old.prompts.waiting)
         self.feed(SessionRestarted(session=self.name))
         if stopped:
             self.feed(Interrupted(session=self.name, dropped=stopped))
-        self._revival = self.spawn(self._succeed(old, self.afresh), f"fresh context of {self.name}")
+        start = partial(self._start_successor, old, self.afresh)
+        absence.filling = self.spawn(self._fill(absence, start), f"fresh context of {self.name}")
 
-    async def _succeed(self, old: Predecessor, afresh: Callable[[str], Awaitable[SessionOptions]]) -> None:
-        """Start the successor and give it the plan, and what waits; or say that there is none."""
-        restart = old.restart
-        try:
-            await old.end()
-            self.options = await afresh(restart.mode)
-            self._carried = self._carried.after(old.result, old.running)
-            await start_again(self._start_again, self.name, self.sleep)
-            await self.settle(restart.mode)
-        except Exception as error:
-            logger.opt(exception=error).error("session {}: no Claude Code with an empty context", self.name)
-            lost, self._held = (*old.running, *(prompt.prompt for prompt in self._held)), []
-            failure = Failure.internal(NOT_CLEARED.format(error), self._death(error))
-            self.feed(AgentReply(session=self.name, call=restart.call, failure=failure))
-            self.feed(AgentGone(session=self.name, failure=failure, prompts=lost))
-        else:
-            self._gone = False
-            self.feed(AgentReply(session=self.name, call=restart.call))
-            held, self._held = self._held, []
-            for prompt in (*old.task(), *held):
-                self.prompt(prompt)
-        finally:
-            self._predecessor = self._revival = None
+    async def _start_successor(self, old: Predecessor, afresh: Callable[[str], Awaitable[SessionOptions]]) -> None:
+        mode = old.restart.mode
+        self.options = await afresh(mode)
+        self._carried = self._carried.after(old.result, old.running)
+        await start_again(self._start_again, self.name, self.sleep)
+        await self.settle(mode)
 
     def _death(self, error: Exception) -> dict[str, Any]:
         """What is known of the end of a Claude Code."""
@@ -282,12 +262,8 @@ class ClaudeSession:
 
         Both ways of dropping are used, since which of them works depends on Claude Code's version.
         """
-        if self._gone:
-            dropped = tuple(prompt.prompt for prompt in self._held if prompt.prompt in message.drop)
-            self._held = [prompt for prompt in self._held if prompt.prompt not in dropped]
-            if self._predecessor is not None:
-                dropped = (*self._predecessor.drop(message.drop), *dropped)
-            self.feed(Interrupted(session=self.name, dropped=dropped))
+        if self._absence is not None:
+            self.feed(Interrupted(session=self.name, dropped=self._absence.drop(message.drop)))
             return
         self._given.stop(message.drop)
         self.flow.open()
@@ -297,7 +273,7 @@ class ClaudeSession:
 
     def stop_task(self, message: StopTask) -> None:
         """Ask Claude Code to stop a task; its frames tell how it ended."""
-        if self._gone:
+        if self._absence is not None:
             return  # its tasks have ended with it
         self._process.request("stop_task", task_id=message.task).add_done_callback(self._stop_taken)
 
@@ -317,23 +293,22 @@ class ClaudeSession:
 
     def answer(self, message: Answer) -> None:
         """Answer an ask; one that was withdrawn meanwhile is not wanted any more."""
-        if message.ask in self._asks:
-            self._asks.discard(message.ask)
-            self._process.send(control.response_to(message))
-        elif self._predecessor is not None:
-            self._predecessor.answer(message)
+        old = None if self._absence is None else self._absence.old
+        if not self._asks.answer(message) and old is not None:
+            old.answer(message)
 
     # ------------------------------------------------------------------------------------------ from Claude Code
 
     def _frame_of(self, process: ClaudeProcess, frame: Frame) -> None:
-        if self._predecessor is not None and process is self._predecessor.process:
-            self._predecessor.take(frame)
+        old = None if self._absence is None else self._absence.old
+        if old is not None and process is old.process:
+            old.take(frame)
         elif process is self._process:
             self._frame(frame)
 
     def _frame(self, frame: Frame) -> None:
-        if self._gone and frame.get("type") in ("__closed__", "result"):
-            return  # a start that failed: `_come_back` tells
+        if self._absence is not None and frame.get("type") in ("__closed__", "result"):
+            return  # a start that failed: the end of the absence tells
         if frame.get("type") == "stream_event":  # thousands in a turn, and only the stages care
             self.feed(*messages_of(self.name, frame))
             return
@@ -344,45 +319,29 @@ class ClaudeSession:
     def _messages(self, frame: Frame) -> tuple[Message, ...]:
         match frame.get("type"):
             case "control_request":
-                notices = control.notices_of(self.name, frame)
-                if notices is not None:
-                    self._process.send(control.noted(frame))
-                    return notices
-                ask = control.ask_of(self.name, frame)
-                if not isinstance(ask, Message):
-                    self._process.send(ask)
-                    return ()
-                self._asks.add(str(frame.get("request_id")))
-                return (with_file(ask, self.cwd) if isinstance(ask, PermissionAsk) else ask,)
+                return self._asks.asked(frame)
             case "control_cancel_request":
-                withdrawal = control.withdrawal_of(self.name, frame)
-                if withdrawal.ask not in self._asks:
-                    return ()
-                self._asks.discard(withdrawal.ask)
-                return (withdrawal,)
+                return self._asks.withdrawn(frame)
             case "__closed__":
                 return (self._ended(frame["error"]),)
         return messages_of(self.name, frame)
 
     def _ended(self, error: Exception) -> AgentGone:
-        self._gone = True
-        self._asks.clear()
-        given, self._given = self._given, GivenPrompts()
+        given = self._given
+        absence = self._leave()
         if self._closing:
             return AgentGone(session=self.name)
         # What it was written but never took, since it was dead already, is its successor's: once.
-        late = [prompt for prompt in given.late if prompt.prompt not in self._again]
-        self._again = {prompt.prompt for prompt in late}
-        self._held += late
+        late = [prompt for prompt in given.late if prompt.prompt not in self._twice]
+        self._twice = {prompt.prompt for prompt in late}
+        absence.hold(late)
         if late:
-            self._revive()
-        death = self._death(error)
+            self._revive(absence)
+        failure = ended_unexpectedly(self._death(error))
         logger.error("session {}: Claude Code ended unexpectedly: {}", self.name, error)
         self.spawn(self._process.close(), f"the end of {self.name}'s Claude Code")
-        last = self._process.stderr[-1].strip()[:200] if self._process.stderr else ""
-        why = f"exit code {death['exitCode']}" + (f": {last}" if last else "")
-        prompts = tuple(prompt for prompt in given.names if prompt not in self._again)
-        return AgentGone(session=self.name, failure=Failure.internal(GONE.format(why), death), prompts=prompts)
+        prompts = tuple(prompt for prompt in given.names if prompt not in self._twice)
+        return AgentGone(session=self.name, failure=failure, prompts=prompts)
 
 
 def _ignore(answer: asyncio.Future[Any]) -> None:

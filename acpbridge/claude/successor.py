@@ -26,6 +26,7 @@ from middleware.messages import (
 )
 
 from . import control
+from .asks import OpenAsks
 from .events import messages_of
 from .given import GivenPrompts
 from .process import ClaudeProcess
@@ -48,7 +49,7 @@ class Predecessor:
     restart: RestartSession
     process: ClaudeProcess
     prompts: GivenPrompts
-    asks: set[str]
+    asks: OpenAsks
     dropped: set[str] = attrs.field(factory=set)
     result: Result | None = attrs.field(default=None, init=False)
     _answered: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
@@ -68,8 +69,7 @@ class Predecessor:
     def answer(self, message: Answer) -> None:
         """Only the answer to the plan itself is written: it ends the turn, and with it all other asks."""
         if isinstance(message, PermissionAnswer) and message.tool_use == self.restart.tool_use:
-            if message.ask in self.asks:  # else it was withdrawn meanwhile, and is not wanted any more
-                self.process.send(control.response_to(message))
+            self.asks.answer(message)
             self._answered.set()
 
     def take(self, frame: Frame) -> None:
