@@ -27,8 +27,9 @@ from .errors import PipelineError
 from .in_flight import InFlight
 from .messages import Message, Toward
 from .pipeline import Pipeline, answer_failure, closing_messages, handle
+from .shared_timers import SharedTimers
 from .stage import Expired
-from .timers import Due, Timers
+from .timers import Due
 
 Sink = Callable[[Message], None]
 """Where messages go that leave the pipeline. Called on the thread of the last stage; it must not block."""
@@ -55,10 +56,10 @@ class _Context:
         return self._runner.clock.now()
 
     def set_timer(self, key: Hashable, seconds: float) -> None:
-        self._runner._set_timer(self._index, key, seconds)
+        self._runner._timers.set(self._index, key, seconds)
 
     def cancel_timer(self, key: Hashable) -> None:
-        self._runner._cancel_timer(self._index, key)
+        self._runner._timers.cancel(self._index, key)
 
 
 @attrs.define
@@ -103,10 +104,7 @@ class ThreadRunner:
         self._closed = [False for _ in pipeline.stages]
         self._failures: list[BaseException] = []
         self._state = "new"
-        self._timers = Timers()
-        self._timers_changed = threading.Condition()
-        self._timers_stopped = False
-        self._timer_thread: threading.Thread | None = None
+        self._timers = SharedTimers(self.clock, lambda due: self._enter([(due.owner, due)]))
 
     # ------------------------------------------------------------------------------------------ life
 
@@ -124,8 +122,7 @@ class ThreadRunner:
             lane.thread = threading.Thread(target=self._run_lane, args=(lane,), name=f"stage {lane.first} {names}")
             lane.thread.start()
         if isinstance(self.clock, SystemClock):
-            self._timer_thread = threading.Thread(target=self._watch_timers, name="timers")
-            self._timer_thread.start()
+            self._timers.start()
         return self
 
     def close(self) -> None:
@@ -157,11 +154,7 @@ class ThreadRunner:
         for lane in reversed(self._lanes):
             assert lane.thread is not None
             lane.thread.join()
-        with self._timers_changed:
-            self._timers_stopped = True
-            self._timers_changed.notify_all()
-        if self._timer_thread is not None:
-            self._timer_thread.join()
+        self._timers.stop()
 
     def _discard(self) -> None:
         """Empty the inboxes that nobody reads any more: what is in them is not on its way.
@@ -215,12 +208,7 @@ class ThreadRunner:
 
     def expire(self) -> None:
         """Put the timers that are due now into the inboxes, behind what is there: for clocks that a test moves."""
-        while True:
-            with self._timers_changed:
-                due = self._timers.pop_due(self.clock.now())
-            if due is None:
-                return
-            self._enter([(due.owner, due)])
+        self._timers.expire()
 
     # ------------------------------------------------------------------------------------------ lanes
 
@@ -290,7 +278,7 @@ class ThreadRunner:
         if self._closed[index]:
             logger.debug("{} came for the closed stage {}", type(item).__name__, stage.name)
             return ()
-        if isinstance(item, Due) and not self._claim(item):
+        if isinstance(item, Due) and not self._timers.claim(item):
             return ()
         given = Expired(item.key) if isinstance(item, Due) else item
         try:
@@ -349,34 +337,6 @@ class ThreadRunner:
             self._drain(lane, local, onward)
         if lane.first > 0:
             onward.append((lane.first - 1, _Sign.STOP))
-
-    # ------------------------------------------------------------------------------------------ timers
-
-    def _set_timer(self, index: int, key: Hashable, seconds: float) -> None:
-        with self._timers_changed:
-            self._timers.set(index, key, self.clock.now() + seconds)
-            self._timers_changed.notify_all()
-
-    def _cancel_timer(self, index: int, key: Hashable) -> None:
-        with self._timers_changed:
-            self._timers.cancel(index, key)
-
-    def _claim(self, due: Due) -> bool:
-        with self._timers_changed:
-            return self._timers.claim(due)
-
-    def _watch_timers(self) -> None:
-        while True:
-            with self._timers_changed:
-                if self._timers_stopped:
-                    return
-                due = self._timers.pop_due(self.clock.now())
-                if due is None:
-                    deadline = self._timers.next_deadline()
-                    left = threading.TIMEOUT_MAX if deadline is None else deadline - self.clock.now()
-                    self._timers_changed.wait(min(max(0.0, left), threading.TIMEOUT_MAX))
-                    continue
-            self._enter([(due.owner, due)])
 
 
 def _cut(pipeline: Pipeline, sizes: Sequence[int] | None) -> tuple[list[_Lane], list[_Lane]]:
