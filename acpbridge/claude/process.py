@@ -15,6 +15,7 @@ from typing import Any
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, CLIConnectionError
 from loguru import logger
 
+from .descendants import kill_descendants
 from .private_files import present, without_arguments
 from .tap import Frame, Tap
 from .watch import Watcher
@@ -103,14 +104,14 @@ class ClaudeProcess:
         return answer
 
     async def close(self) -> None:
-        """End it: its stdin is closed, SIGTERM after 2 s, SIGKILL after 4 s. A second call does nothing."""
+        """End it: its stdin is closed, SIGTERM after 2 s, SIGKILL (of what it runs, too) after 4 s. Once."""
         if self._closed:
             return
         self._closed = True
         loop = asyncio.get_running_loop()
         ladder = (
             loop.call_later(TERMINATE_AFTER, self.tap.terminate),
-            loop.call_later(KILL_AFTER, self.tap.kill),
+            loop.call_later(KILL_AFTER, self._kill),
         )
         try:
             if self._connecting is not None and not self._connecting.done():
@@ -126,6 +127,11 @@ class ClaudeProcess:
                 await asyncio.wait([self._writer])
             if self._watcher is not None and self._number is not None:
                 self._watcher.remove(self._number)
+
+    def _kill(self) -> None:
+        if self.tap.process_id is not None and self.tap.exit_code is None:
+            kill_descendants(self.tap.process_id)
+        self.tap.kill()
 
     def _watch(self, number: int) -> None:
         self._number = number

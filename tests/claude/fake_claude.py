@@ -40,7 +40,7 @@ def run(scenario: Coroutine[Any, Any, T]) -> T:
 class FakeProcess:
     """The process: its signals are noted, and end it when the test says so."""
 
-    pid = 4242
+    pid = 2**30  # no process has it: what is sent to it hits nobody
 
     def __init__(self) -> None:
         self.returncode: int | None = None

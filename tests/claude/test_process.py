@@ -14,7 +14,7 @@ from claude_agent_sdk import ClaudeAgentOptions, CLIConnectionError, ProcessErro
 
 from acpbridge.claude import process as module
 from acpbridge.claude.process import ClaudeProcess
-from tests.claude.fake_claude import FakeClaude, Frame, run
+from tests.claude.fake_claude import FakeClaude, FakeProcess, Frame, run
 from tests.core import logged
 
 
@@ -154,9 +154,11 @@ def test_a_close_ends_it_gently() -> None:
 
 @pytest.mark.parametrize(("ends_with", "signals"), [("terminate", ["terminate"]), ("kill", ["terminate", "kill"])])
 def test_one_that_does_not_end(ends_with: str, signals: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that stays is told to terminate, and killed when it stays then."""
+    """One that stays is told to terminate, and killed when it stays then, and what it runs before it."""
     monkeypatch.setattr(module, "TERMINATE_AFTER", 0.0)
     monkeypatch.setattr(module, "KILL_AFTER", 0.001)
+    families: list[int] = []
+    monkeypatch.setattr(module, "kill_descendants", families.append)
 
     async def scenario() -> None:
         process, claude, _ = made()
@@ -164,6 +166,7 @@ def test_one_that_does_not_end(ends_with: str, signals: list[str], monkeypatch: 
         claude.stays, claude.process.ends_with = True, ends_with
         await process.close()
         assert claude.process.signals[: len(signals)] == signals
+        assert families[:1] == [claude.process.pid] * signals.count("kill")
 
     run(scenario())
 
@@ -176,9 +179,9 @@ def test_the_watcher_knows_it_while_it_runs() -> None:
         process, _, _ = made(watcher=watcher)
         assert watcher.told == []
         await process.start()
-        assert watcher.told == ["+4242"]
+        assert watcher.told == [f"+{FakeProcess.pid}"]
         await process.close()
-        assert watcher.told == ["+4242", "-4242"]
+        assert watcher.told == [f"+{FakeProcess.pid}", f"-{FakeProcess.pid}"]
 
     run(scenario())
 
@@ -194,7 +197,7 @@ def test_a_close_during_the_handshake() -> None:
         await claude.asked("initialize")
         await process.close()
         assert claude.process.ended.is_set()
-        assert watcher.told == ["+4242", "-4242"]
+        assert watcher.told == [f"+{FakeProcess.pid}", f"-{FakeProcess.pid}"]
         with pytest.raises(CLIConnectionError, match="closed before it had started"):
             await starting
         assert [frame["type"] for frame in shown] == ["__closed__"]

@@ -12,7 +12,7 @@ from claude_agent_sdk import ClaudeAgentOptions, CLIConnectionError, CLIJSONDeco
 from hypothesis import given, settings
 
 from acpbridge.claude.tap import ControlError, Tap
-from tests.claude.fake_claude import FakeClaude, Frame, run
+from tests.claude.fake_claude import FakeClaude, FakeProcess, Frame, run
 from tests.claude.recorded import ALL, broken
 from tests.core import logged
 
@@ -338,7 +338,7 @@ def test_the_process_is_announced_when_it_is_there() -> None:
         assert watched.tap.process_id is None
         assert started == []
         await watched.tap.connect()
-        assert started == [watched.tap.process_id] == [4242]
+        assert started == [watched.tap.process_id] == [FakeProcess.pid]
 
     run(scenario())
 

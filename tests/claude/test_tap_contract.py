@@ -21,6 +21,7 @@ from acpbridge.testing import Say, ScriptedModel, UseTool, Wait
 from middleware.messages import PermissionAnswer
 from tests.claude.fake_claude import run
 from tests.claude.real_claude import RealClaude, is_request, is_result, is_text
+from tests.stdio.agent_process import wait_for_file
 
 SERVER = """\
 import json, os, sys
@@ -396,5 +397,23 @@ def test_a_close_in_the_middle_of_a_turn(model: ScriptedModel, tmp_path: Path) -
             stop.add_done_callback(lambda answer: answer.exception())
         assert psutil.wait_procs([process], timeout=10)[1] == []
         assert claude.kinds[-1] == "__closed__"
+
+    run(scenario())
+
+
+def test_a_frozen_one_leaves_nothing_running(model: ScriptedModel, tmp_path: Path) -> None:
+    """A Claude Code that must be killed takes along the command that it runs."""
+    model.on("run it", [[UseTool("Bash", {"command": "touch up && tail -f /dev/null"})], [Say("no")]])
+
+    async def scenario() -> None:
+        claude = RealClaude(model, tmp_path, allows=True)
+        async with claude:
+            claude.say("run it")
+            await asyncio.to_thread(wait_for_file, claude.cwd / "up")
+            process = claude.os_process
+            family = [process, *process.children(recursive=True)]
+            assert len(family) > 1
+            process.suspend()
+        assert psutil.wait_procs(family, timeout=10)[1] == []
 
     run(scenario())
