@@ -136,6 +136,24 @@ def test_a_session_that_is_not_there(agent: Ended) -> None:
     assert agent.fed == [RequestFailed(request=7, failure=Failure.session_not_found("nobody"))]
 
 
+def test_a_prompt_that_cannot_be_written(agent: Ended) -> None:
+    """A prompt that no frame can be made of is answered, and what is said behind it is given all the same."""
+    session = agent.session("one")
+    give = session.prompt
+
+    def fails(message: Message) -> None:
+        if message == prompt("one", 1):
+            raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
+        give(message)
+
+    session.prompt = fails  # type: ignore[method-assign]
+    agent.accept(prompt("one", 1), prompt("one", 2))
+    [failed] = agent.fed
+    assert isinstance(failed, RequestFailed)
+    assert (failed.request, failed.failure.code) == (1, -32603)
+    assert session.given == [prompt("one", 2)]
+
+
 def test_a_request_is_answered(agent: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a method returns is the answer of its request, and slow ones do not hold others up."""
     slow = asyncio.Event()
@@ -280,6 +298,20 @@ def test_closing(agent: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = {message.request: message for message in agent.wait(5)[3:] if isinstance(message, RequestFailed)}
     assert answers[9].failure == Failure.internal("The agent is closing.")
     assert answers[8].failure == Failure.session_not_found("a")
+
+
+def test_closing_while_a_session_opens(agent: Ended) -> None:
+    """A session that is registered while the others close, since its request was under way, is closed too."""
+    late: list[Cardboard] = []
+
+    async def opens() -> None:
+        late.append(agent.session("late"))
+
+    agent.session("one").closing = opens
+    agent.accept(Closing())
+    assert agent.end.closed.wait(SECONDS)
+    assert late[0].given == ["close"]
+    assert agent.fed == [SessionClosed(session="one"), SessionClosed(session="late")]
 
 
 def test_closing_without_sessions(agent: Ended) -> None:
