@@ -21,11 +21,14 @@ _OVER = frozenset({"cancelled", "discarded", "refused"})
 
 @attrs.define
 class _Given:
-    prompt: Prompt
+    prompt: Prompt  # without its content when it is over: that may be megabytes of images
     taken: bool = False  # Claude Code said something of it
     runs: bool = False
     stopped: bool = False
     over: bool = False
+
+    def end(self) -> None:
+        self.over, self.prompt = True, attrs.evolve(self.prompt, content=(), meta=None)
 
 
 @attrs.define
@@ -53,7 +56,8 @@ class GivenPrompts:
             if given is not None:
                 given.taken = True
                 given.runs = given.runs or frame.get("state") == "started"
-                given.over = given.over or frame.get("state") in _OVER
+                if frame.get("state") in _OVER:
+                    given.end()
         elif kind == "result":
             several = frame.get("user_message_uuids")
             self._end(several if isinstance(several, list) and several else [frame.get("user_message_uuid")])
@@ -65,7 +69,8 @@ class GivenPrompts:
         names = list(self._given)
         last = max((names.index(name) for name in named if name in self._given), default=-1)
         for number, (name, given) in enumerate(self._given.items()):
-            given.over = given.over or name in named or (number < last and given.runs)
+            if not given.over and (name in named or (number < last and given.runs)):
+                given.end()
 
     @property
     def names(self) -> list[str]:
@@ -75,7 +80,8 @@ class GivenPrompts:
     @property
     def late(self) -> list[Prompt]:
         """Those that it never took, and that nobody stopped."""
-        return [given.prompt for given in self._given.values() if not given.taken and not given.stopped]
+        open_ = (given for given in self._given.values() if not given.taken and not given.over)
+        return [given.prompt for given in open_ if not given.stopped]
 
     @property
     def running(self) -> list[Prompt]:

@@ -1,9 +1,9 @@
 """Work that outlives its call: a command or an agent in the background ends, and its call says how.
 
 Claude Code ends such a call at once ("running in background"), so the client would never learn what became of it. Owns
-the calls that have ended and what they show. A cancel spares work in the background, save workflows: these are the
-prompt's own work, and are stopped one by one. Stands on the client's side of `ToolCalls`; a client that has terminals
-is told by the terminal's end, which is `ToolCalls`' business.
+the calls that run or have work in the background, and what they show. A cancel spares work in the background, save
+workflows: these are the prompt's own work, and are stopped one by one. Stands on the client's side of `ToolCalls`; a
+client that has terminals is told by the terminal's end, which is `ToolCalls`' business.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ class _Session:
     tasks: dict[str, str] = attrs.field(factory=dict)  # a task -> the call that began it
     workflows: dict[str, None] = attrs.field(factory=dict)  # those that run, in order
 
+    def forget(self, name: str) -> None:
+        """Let go of a call that is over and has nothing in the background: what it shows may be two whole files."""
+        if self.calls[name].over and name not in self.tasks.values():
+            del self.calls[name]
+
 
 @attrs.define(eq=False)
 class BackgroundTasks(Stage):
@@ -70,13 +75,15 @@ class BackgroundTasks(Stage):
     @on(ToolCallUpdate)
     def _change(self, message: ToolCallUpdate, context: Context) -> Iterator[Message]:
         yield message
-        call = self._session(message.session).calls.get(message.change.tool_call_id)
+        session, name = self._session(message.session), message.change.tool_call_id
+        call = session.calls.get(name)
         if call is not None:
             call.content = message.change.content if message.change.content is not None else call.content
             call.over = call.over or message.change.status in ("completed", "failed")
             if call.over and call.owed is not None:
                 ended, call.owed = call.owed, None
-                yield self._follow_up(message.change.tool_call_id, call, ended)
+                yield self._follow_up(name, call, ended)
+            session.forget(name)
 
     @on(Task)
     def _task(self, message: Task, context: Context) -> Iterator[Message]:
@@ -99,6 +106,7 @@ class BackgroundTasks(Stage):
             return
         if call.over:
             yield self._follow_up(began, call, message)
+            session.forget(began)
         elif call.background:
             call.owed = message  # the call will only say that it is in the background
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acpbridge.claude.given import REMEMBERED, GivenPrompts
+from middleware import acp
 from middleware.messages import Prompt
 
 
@@ -39,6 +40,19 @@ def test_from_the_queue_to_its_end() -> None:
     prompts.observe({"type": "result", "user_message_uuid": "p1"})
     assert told(prompts) == ("", "p2", "p2")
     assert prompts.names == ["p1", "p2"]
+
+
+@pytest.mark.parametrize("end", [{"type": "result", "user_message_uuid": "p1"}, state(1, "discarded")])
+def test_what_is_over_is_known_by_name(end: dict[str, Any]) -> None:
+    """Of a prompt that is over only the name is kept (its content may be pictures), and it is nobody's any more, also
+    when a Claude Code that tells nothing of its queue took it."""
+    prompts = given()
+    prompts.give(Prompt(session="s", request=1, prompt="p1", content=(acp.TextContent(text="long"),), meta={"a": 1}))
+    assert "long" in repr(prompts)
+    prompts.observe(end)
+    assert told(prompts) == ("", "", "")
+    assert prompts.names == ["p1"]
+    assert "long" not in repr(prompts)
 
 
 @pytest.mark.parametrize(
