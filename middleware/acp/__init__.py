@@ -16,4 +16,6 @@ from middleware.acp.converter import Problem as Problem
 from middleware.acp.converter import structure as structure
 from middleware.acp.converter import unstructure as unstructure
 from middleware.acp.v1 import *  # noqa: F403
+from middleware.acp.vocabulary import NULL as NULL
 from middleware.acp.vocabulary import Method as Method
+from middleware.acp.vocabulary import Null as Null

@@ -6,7 +6,7 @@ are ignored. A field's leniency marks decide whether a value that does not fit i
 dropped is logged at debug level, without the value. Raw JSON (`_meta`, `rawInput`, `rawOutput`) is passed on as the
 same object.
 
-Writing: None and defaults are left out.
+Writing: None and defaults are left out; null is `NULL`, where it means another thing than an absent property.
 
 What belongs here: the public functions, the error, and the table of which hook serves which shape of type. What does
 not: the hooks (reading.py, writing.py), and a rule about one ACP type, which is the schema's and so v1.py's.

@@ -61,6 +61,9 @@ FLATTENED = {
 FOLDED = {"IdleStateUpdate": "stopReason"}
 """Objects whose alternatives by this property only add optional properties: they become fields of one class."""
 
+CHANGES = {"SessionInfoUpdate", "SubagentUpdate"}
+"""Objects that say what changed: null takes a value away, and an absent property leaves it. Only the prose says so."""
+
 PRIMITIVES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 MARKS = {
     frozenset[str](): "{}",
@@ -198,6 +201,8 @@ class Generator:
         where = f"{made.name}.{wire}"
         text = self.expression(schema)
         nullable = text.endswith("None")
+        if nullable and made.name in CHANGES and wire != "_meta":
+            text = f"{text.removesuffix('None')}Null | None"
         default = ""
         if text.startswith(("Sequence[", "Mapping[")) and not nullable:
             default = f"field(factory={'list' if text.startswith('S') else 'dict'})"
@@ -435,8 +440,9 @@ FLATTENED_COMMENT = "# class -> the field whose object is spread over the class'
 HEADER = '''\
 """The types of ACP version 1. Generated from schema/v1.json by `python -m middleware.acp.generate`: do not edit.
 
-A field has the schema's name in snake_case (`meta` for `_meta`); absent is None, or the schema's default. The tag of a
-union is not a field: the class says it, and `UNIONS` maps the one to the other.
+A field has the schema's name in snake_case (`meta` for `_meta`); absent is None, or the schema's default, and null is
+`NULL` where it means another thing. The tag of a union is not a field: the class says it, and `UNIONS` maps the one to
+the other.
 """
 
 from __future__ import annotations
@@ -453,6 +459,7 @@ from middleware.acp.vocabulary import (
     LenientItems,
     Method,
     MinLength,
+    Null,
     NullIsDefault,
     Range,
     TaggedUnion,

@@ -18,7 +18,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from loguru import logger
 
 from middleware.acp import shapes, v1
-from middleware.acp.vocabulary import Mark, MinLength, Range, TaggedUnion, default_of
+from middleware.acp.vocabulary import NULL, Mark, MinLength, Range, TaggedUnion, default_of
 
 Hook: TypeAlias = Callable[[Any, Any], Any]
 
@@ -277,7 +277,8 @@ def union(cls: Any, converter: BaseConverter) -> Hook:
         hook = _first_that_fits(arms, converter)
     if not shapes.is_nullable(cls):
         return hook
-    return lambda value, _: None if value is None else hook(value, None)
+    null = NULL if shapes.is_clearable(cls) else None
+    return lambda value, _: null if value is None else hook(value, None)
 
 
 def _by_tag(row: TaggedUnion, converter: BaseConverter) -> Hook:

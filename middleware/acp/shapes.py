@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from middleware.acp import v1
-from middleware.acp.vocabulary import TaggedUnion
+from middleware.acp.vocabulary import Null, TaggedUnion
 
 _lock = threading.RLock()
 
@@ -55,12 +55,17 @@ def is_mapping(cls: Any) -> bool:
 
 
 def arms_of(cls: Any) -> list[Any]:
-    """The members of a union other than None; of any other type, the type itself."""
-    return [arm for arm in get_args(cls) if arm is not NoneType] if is_union(cls) else [cls]
+    """The members of a union other than null; of any other type, the type itself."""
+    return [arm for arm in get_args(cls) if arm not in (NoneType, Null)] if is_union(cls) else [cls]
 
 
 def is_nullable(cls: Any) -> bool:
     return is_union(cls) and NoneType in get_args(cls)
+
+
+def is_clearable(cls: Any) -> bool:
+    """Whether null means another thing than an absent property."""
+    return is_union(cls) and Null in get_args(cls)
 
 
 def without_notes(declared: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -1,7 +1,8 @@
 """The types of ACP version 1. Generated from schema/v1.json by `python -m middleware.acp.generate`: do not edit.
 
-A field has the schema's name in snake_case (`meta` for `_meta`); absent is None, or the schema's default. The tag of a
-union is not a field: the class says it, and `UNIONS` maps the one to the other.
+A field has the schema's name in snake_case (`meta` for `_meta`); absent is None, or the schema's default, and null is
+`NULL` where it means another thing. The tag of a union is not a field: the class says it, and `UNIONS` maps the one to
+the other.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from middleware.acp.vocabulary import (
     LenientItems,
     Method,
     MinLength,
+    Null,
     NullIsDefault,
     Range,
     TaggedUnion,
@@ -1439,8 +1441,8 @@ class SessionInfo(AcpObject):
 class SessionInfoUpdate(AcpObject):
     """SessionUpdate with sessionUpdate "session_info_update"."""
 
-    title: Lenient[str | None] = None
-    updated_at: Lenient[str | None] = None
+    title: Lenient[str | Null | None] = None
+    updated_at: Lenient[str | Null | None] = None
     meta: Lenient[dict[str, Any] | None] = None
 
 
@@ -1662,12 +1664,12 @@ class SubagentUpdate(AcpObject):
     """SessionUpdate with sessionUpdate "subagent_update"."""
 
     session_id: SessionId
-    title: Lenient[str | None] = None
-    description: Lenient[str | None] = None
-    capabilities: Lenient[SubagentSessionCapabilities | None] = None
-    state: Lenient[StateUpdate | None] = None
-    cwd: str | None = None
-    additional_directories: Sequence[str] | None = None
+    title: Lenient[str | Null | None] = None
+    description: Lenient[str | Null | None] = None
+    capabilities: Lenient[SubagentSessionCapabilities | Null | None] = None
+    state: Lenient[StateUpdate | Null | None] = None
+    cwd: str | Null | None = None
+    additional_directories: Sequence[str] | Null | None = None
     meta: Lenient[dict[str, Any] | None] = None
 
 

@@ -77,6 +77,17 @@ class MinLength:
     length: int
 
 
+class Null(Enum):
+    """A property that is written as `null`.
+
+    In an object that says what changed, null takes a value away, and a property that is absent (None) leaves it.
+    """
+
+    NULL = "null"
+
+
+NULL = Null.NULL
+
 Uint: TypeAlias = Annotated[int, Range(0)]
 
 

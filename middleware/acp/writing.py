@@ -15,7 +15,7 @@ from cattrs.fns import identity
 from cattrs.gen import make_dict_unstructure_fn, override
 
 from middleware.acp import shapes, v1
-from middleware.acp.vocabulary import TaggedUnion
+from middleware.acp.vocabulary import NULL, TaggedUnion
 
 Hook: TypeAlias = Callable[[Any], Any]
 
@@ -68,6 +68,8 @@ def union(cls: Any, converter: BaseConverter) -> Hook:
         hook = converter.get_unstructure_hook(arms[0])
     else:
         hook = _by_class(converter)
+    if shapes.is_clearable(cls):
+        return lambda value: None if value is None or value is NULL else hook(value)
     if hook is identity or not shapes.is_nullable(cls):
         return hook
     return lambda value: None if value is None else hook(value)

@@ -9,6 +9,7 @@ import pytest
 from loguru import logger
 
 from middleware import acp
+from middleware.acp import shapes
 
 
 @pytest.fixture
@@ -293,9 +294,31 @@ def test_a_required_value_of_any_kind_may_be_null() -> None:
 
 def test_absent_instead_of_null() -> None:
     """None is not written, and null is read as None."""
-    assert acp.unstructure(acp.SessionInfoUpdate(title=None)) == {}
-    assert acp.structure({"title": None}, acp.SessionInfoUpdate) == acp.SessionInfoUpdate()
+    assert acp.unstructure(acp.Diff(path="/p", new_text="n", old_text=None)) == {"path": "/p", "newText": "n"}
+    written = {"path": "/p", "newText": "n", "oldText": None}
+    assert acp.structure(written, acp.Diff) == acp.Diff(path="/p", new_text="n")
     assert acp.unstructure(acp.CancelRequestNotification(request_id=None)) == {"requestId": None}, "required"
+
+
+@pytest.mark.parametrize(
+    ("cls", "field", "value", "written"),
+    [
+        (acp.SessionInfoUpdate, "title", "t", "t"),
+        (acp.SubagentUpdate, "cwd", "/tree", "/tree"),
+        (acp.SubagentUpdate, "state", acp.RunningStateUpdate(), {"state": "running"}),
+        (acp.SubagentUpdate, "capabilities", acp.SubagentSessionCapabilities(), {}),
+        (acp.SubagentUpdate, "additional_directories", ["/a"], ["/a"]),
+    ],
+)
+def test_null_takes_a_value_away(cls: Any, field: str, value: Any, written: Any) -> None:
+    """In an object that says what changed a value, null and nothing are three things, in both directions."""
+    needed = {"session_id": "c"} if cls is acp.SubagentUpdate else {}
+    name = shapes.wire_name(field)
+    for given, said in (({field: value}, {name: written}), ({field: acp.NULL}, {name: None}), ({}, {})):
+        wire = {**({"sessionId": "c"} if needed else {}), **said}
+        made = cls(**needed, **given)
+        assert acp.unstructure(made) == wire
+        assert acp.structure(wire, cls) == made
 
 
 def test_defaults_are_left_out_but_for_strings() -> None:
