@@ -23,7 +23,6 @@ from middleware.messages import (
     ElicitationReply,
     PermissionAnswer,
     Question,
-    SubagentPlace,
     Task,
     ToolResult,
 )
@@ -241,18 +240,6 @@ def test_a_forks_placeholder() -> None:
     results = [{"type": "tool_result", "tool_use_id": name, "content": "x"} for name in ("L", "w")]
     frame = {"type": "user", "parent_tool_use_id": "L", "message": {"content": results}}
     assert [message.tool_use for message in events.messages_of(S, frame) if isinstance(message, ToolResult)] == ["w"]
-
-
-def test_where_a_subagent_works() -> None:
-    """The hooks on a subagent's start and stop say where it works; without an agent or a directory they say nothing."""
-
-    def said(**hook: Any) -> Any:
-        return control.notices_of(
-            S, {"request": {"subtype": "hook_callback", "callback_id": control.PLACE, "input": hook}}
-        )
-
-    assert said(agent_id="a", cwd="/tree") == (SubagentPlace(session=S, agent="a", cwd="/tree"),)
-    assert said(cwd="/tree") == said(agent_id="a") == ()
 
 
 def test_calls() -> None:

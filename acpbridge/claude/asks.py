@@ -13,6 +13,7 @@ from middleware.messages import Answer, Message, PermissionAsk
 
 from . import control
 from .control import Frame
+from .directories import placed
 from .files import with_file
 
 
@@ -33,16 +34,17 @@ class OpenAsks:
 
     def asked(self, frame: Frame) -> tuple[Message, ...]:
         """The messages of a `control_request`; what no stage decides is answered here."""
+        subagent = placed(control.subagent_of(self.session, frame), self.cwd)
         notices = control.notices_of(self.session, frame)
         if notices is not None:
             self.send(control.noted(frame))
-            return notices
+            return (*subagent, *notices)
         ask = control.ask_of(self.session, frame)
         if not isinstance(ask, Message):
             self.send(ask)
-            return ()
+            return subagent
         self._open.add(str(frame.get("request_id")))
-        return (with_file(ask, self.cwd) if isinstance(ask, PermissionAsk) else ask,)
+        return (*subagent, with_file(ask, self.cwd) if isinstance(ask, PermissionAsk) else ask)
 
     def withdrawn(self, frame: Frame) -> tuple[Message, ...]:
         """The messages of a `control_cancel_request`: nothing, where the ask was answered meanwhile."""

@@ -20,6 +20,7 @@ from middleware.messages import (
     PermissionAnswer,
     PermissionAsk,
     SubagentPlace,
+    SubagentSettings,
     TodoChanged,
     ToolGate,
     ToolGateAnswer,
@@ -37,8 +38,8 @@ RESPONSE = "acpbridge_tool_response"
 TODOS = "acpbridge_todos"
 """The id of our hooks on Claude's task list."""
 
-PLACE = "acpbridge_subagent_place"
-"""The id of our hooks on a subagent's start and stop, which say where it works."""
+SUBAGENT = "acpbridge_subagent"
+"""The id of our hooks on a subagent's start and stop: like every hook in one they say where and with what it works."""
 
 NEWS = "acpbridge_news"
 """The id of our hooks on what changes beside the turns; `sessions.news` reads them."""
@@ -51,8 +52,8 @@ INITIALIZE: Mapping[str, Any] = {
             ("PostToolUse", RESPONSE),
             ("TaskCreated", TODOS),
             ("TaskCompleted", TODOS),
-            ("SubagentStart", PLACE),
-            ("SubagentStop", PLACE),
+            ("SubagentStart", SUBAGENT),
+            ("SubagentStop", SUBAGENT),
             ("ConfigChange", NEWS),
             ("PostModelSwitch", NEWS),
         )
@@ -107,11 +108,28 @@ def notices_of(session: str, frame: Frame) -> tuple[Message, ...] | None:
             return tuple(_response(session, request, hook))
         case "acpbridge_todos":
             return tuple(_todo(session, hook))
-        case "acpbridge_subagent_place":
-            return tuple(_place(session, hook))
-        case "acpbridge_news":
+        case "acpbridge_subagent" | "acpbridge_news":
             return ()
     return None
+
+
+def subagent_of(session: str, frame: Frame) -> tuple[Message, ...]:
+    """What any hook that runs for a subagent says of it: where it works, and with what (reference 7.3, D1 and D2)."""
+    request = frame.get("request")
+    hook = request.get("input") if isinstance(request, dict) and request.get("subtype") == "hook_callback" else None
+    agent = _text(hook, "agent_id") if isinstance(hook, dict) else None
+    if not isinstance(hook, dict) or agent is None:
+        return ()
+    cwd, effort = _text(hook, "cwd"), hook.get("effort")
+    settings = SubagentSettings(
+        session=session,
+        agent=agent,
+        mode=_text(hook, "permission_mode"),
+        effort=_text(effort, "level") if isinstance(effort, dict) else None,
+        kind=_text(hook, "agent_type"),
+    )
+    place = (SubagentPlace(session=session, agent=agent, cwd=cwd),) if cwd is not None else ()
+    return (*place, settings)
 
 
 def noted(frame: Frame) -> Frame:
@@ -224,12 +242,6 @@ def _todo(session: str, hook: Frame) -> Iterator[TodoChanged]:
             description=_text(hook, "task_description"),
             done=hook.get("hook_event_name") == "TaskCompleted",
         )
-
-
-def _place(session: str, hook: Frame) -> Iterator[SubagentPlace]:
-    agent, cwd = _text(hook, "agent_id"), _text(hook, "cwd")
-    if agent is not None and cwd is not None:
-        yield SubagentPlace(session=session, agent=agent, cwd=cwd)
 
 
 def _permission_response(answer: PermissionAnswer) -> Frame:

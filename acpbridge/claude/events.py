@@ -27,6 +27,7 @@ from middleware.messages import (
     RequestStarted,
     Result,
     SessionRestarted,
+    SubagentModel,
     Task,
     TaskLevel,
     Text,
@@ -127,7 +128,10 @@ def _assistant(session: str, frame: Frame) -> Iterable[Message]:
     message = object_in(frame, "message")
     name = text_or_none(message, "id")
     parent = text_or_none(frame, "parent_tool_use_id")
-    synthetic = message.get("model") == "<synthetic>"
+    model = text_in(message, "model")
+    synthetic = model == "<synthetic>"
+    if parent is not None and model and not synthetic:
+        yield SubagentModel(session=session, parent=parent, model=model)
     for block in blocks_of(message):
         kind = text_in(block, "type")
         if kind == "text":

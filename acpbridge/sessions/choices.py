@@ -16,7 +16,7 @@ import attrs
 
 from middleware import acp
 from middleware.errors import Failure
-from middleware.messages import Message, Notice, SessionModes, Update
+from middleware.messages import Message, ModelNames, Notice, SessionModes, Update
 
 from . import config_options, models, modes
 from .config_options import Chosen
@@ -68,7 +68,10 @@ class Choices:
             answer,
         )
         self._open = True
-        self.feed(SessionModes(session=self.session, available=self.chosen.modes, current=self.chosen.mode))
+        self.feed(
+            SessionModes(session=self.session, available=self.chosen.modes, current=self.chosen.mode),
+            ModelNames(session=self.session, entries=config_options.model_entries(self.chosen)),
+        )
 
     async def learn_again(self, wishes: Mapping[str, str]) -> None:
         """The same of a Claude Code that was started anew; the client is told what is not as before."""

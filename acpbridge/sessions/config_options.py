@@ -113,6 +113,15 @@ def _model(chosen: Chosen) -> acp.SessionConfigSelect:
     )
 
 
+def model_entries(chosen: Chosen) -> dict[str, acp.SessionConfigSelectOption]:
+    """The entry of the model option for each model that may answer, by that model's id."""
+    listed = _model(chosen).options
+    entries = {entry.value: entry for entry in listed if isinstance(entry, acp.SessionConfigSelectOption)}
+    answering = {str(row.get("resolvedModel") or row["value"]) for row in chosen.rows}
+    rows = {model: models.row_answering(chosen.rows, model) for model in answering}
+    return {model: entries[row["value"]] for model, row in rows.items() if row is not None}
+
+
 def _effort(chosen: Chosen) -> acp.SessionConfigSelect:
     levels = [_option(level, level.replace("_", " ").capitalize()) for level in chosen.efforts]
     return acp.SessionConfigSelect(

@@ -7,6 +7,8 @@ from typing import Any
 
 import attrs
 
+from middleware import acp
+
 from .base import ToClient
 from .connection import AgentCall
 
@@ -21,6 +23,14 @@ class SessionModes(ToClient):
     session: str
     available: tuple[str, ...]
     current: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ModelNames(ToClient):
+    """What a session calls the models that may answer in it: the entry of its model option, by the model's own id."""
+
+    session: str
+    entries: Mapping[str, acp.SessionConfigSelectOption]
 
 
 @attrs.frozen(kw_only=True)

@@ -205,12 +205,49 @@ class SubagentPlace(ToClient):
     cwd: str
 
 
+@attrs.frozen(kw_only=True)
+class SubagentSettings(ToClient):
+    """What a subagent works with, as a hook says it: permission mode, effort, kind of agent. `agent` is its task id."""
+
+    session: str
+    agent: str
+    mode: str | None = None
+    effort: str | None = None
+    kind: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class SubagentModel(ToClient):
+    """The model that answers a subagent, said before each of its answers. `parent` is the call that it works for."""
+
+    session: str
+    parent: str
+    model: str
+
+
+@attrs.frozen(kw_only=True)
+class SubagentMessage(ToClient):
+    """A message to a subagent that its transcript says has arrived, at its place in one of the two transcripts.
+
+    Only whoever reads transcripts knows this. `sender` and `recipient` are session ids, the sender's None where nobody
+    knows it. `seen_by` says in whose transcript it stands; `message` is its id in both.
+    """
+
+    session: str
+    message: str
+    text: str
+    recipient: str
+    sender: str | None = None
+    seen_by: Literal["sender", "recipient"] = "recipient"
+
+
 @attrs.frozen
 class PastSubagent:
     """A subagent that the history of a loaded or resumed session knows. `parent` is its parent's task id, if any.
 
     `call` is the call that began it, which what it does names also when it is resumed. `told` is whether a replay has
-    told the client of it.
+    told the client of it, with the end (`status`, `error`, as a `Task` has them) and the `model` that are known of it.
+    `homeless` says that the directory of its own is no longer there.
     """
 
     task: str
@@ -220,6 +257,10 @@ class PastSubagent:
     description: str | None = None
     cwd: str | None = None
     told: bool = False
+    status: str | None = None
+    error: str | None = None
+    model: str | None = None
+    homeless: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -227,7 +268,8 @@ class SubagentHistory(ToClient):
     """The subagents of a session from before it was loaded or resumed, each with its parent.
 
     Whoever reads transcripts says so before the session's first prompt; a subagent that is resumed then keeps its
-    session (reference 7.8). One that is not listed stays unexposed, since its parent would be guessed.
+    session (reference 7.8). One that is not listed stays unexposed, since its parent would be guessed. Parents come
+    before their children.
     """
 
     session: str

@@ -6,7 +6,7 @@ of it to the client, and after that what was asked for is needed again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -19,11 +19,17 @@ METHODS = frozenset({"session/new", "session/load", "session/resume", "session/f
 
 @attrs.frozen
 class Opened:
-    """A session that the client knows from here on. `servers` are the names of the MCP servers that it gave."""
+    """A session that the client knows from here on.
 
+    `servers` are the names of the MCP servers that it gave, `options` what it asked for in `_meta`, `config_options`
+    what it was answered.
+    """
+
+    method: str
     session: str
     servers: frozenset[str]
     options: Mapping[str, Any]
+    config_options: Sequence[acp.SessionConfigOption] = ()
 
 
 @attrs.define
@@ -47,7 +53,13 @@ class SetupRequests:
         options = wished_options(request)
         servers = {server.name for server in request.params.mcp_servers if not isinstance(server, acp.McpServerAcp)}
         given = options.get("mcpServers")
-        return Opened(session, frozenset(servers | set(given if isinstance(given, dict) else ())), options)
+        return Opened(
+            method=request.method,
+            session=session,
+            servers=frozenset(servers | set(given if isinstance(given, dict) else ())),
+            options=options,
+            config_options=getattr(answer.result, "config_options", None) or (),
+        )
 
 
 def wished_options(request: Request) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import attrs
 from loguru import logger
 
+from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import (
     AgentGone,
@@ -29,6 +30,7 @@ from middleware.messages import (
     Elicitation,
     Initialized,
     Message,
+    ModelNames,
     PermissionRequest,
     Prompt,
     Reply,
@@ -40,28 +42,38 @@ from middleware.messages import (
     SessionRestarted,
     StopTask,
     SubagentHistory,
+    SubagentMessage,
+    SubagentModel,
     SubagentPlace,
+    SubagentSettings,
     Task,
     Text,
     ToolCall,
     ToolCallLost,
     ToolCallUpdate,
+    Update,
 )
 from middleware.profile import ClientProfile
 from middleware.stage import Context, Outcome, Stage, on
 from middleware.subagents import lives
-from middleware.subagents.calls import HAND_BACK, HIDDEN, LAUNCHES, HiddenCall, id_of, merged, name_of, parent_of
-from middleware.subagents.family import CHILDREN, Child, Family
-from middleware.subagents.hidden import finished, show
-from middleware.subagents.waiting import Routed
+from middleware.subagents.family import Child, Family
+from middleware.subagents.hidden import show
+from middleware.subagents.routing import announce, deliver, route
+from middleware.subagents.words import configured
 
 from .setup_requests import SetupRequests, wished_options
 
 
 @attrs.define(eq=False)
 class Subagents(Stage):
-    """The subagents of all sessions of a connection."""
+    """The subagents of all sessions of a connection.
 
+    Args:
+        replay: all that passes is past: no child can be stopped, and a message has reached one where its transcript
+            says so (reference 7.9).
+    """
+
+    replay: bool = False
     _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
     _families: dict[str, Family] = attrs.field(factory=dict, init=False)
     _setups: SetupRequests = attrs.field(factory=SetupRequests, init=False)
@@ -97,11 +109,17 @@ class Subagents(Stage):
         return RequestFailed(request=message.request, failure=Failure.session_not_found(str(message.session)))
 
     @on(Response, RequestFailed)
-    def _answered(self, message: Response | RequestFailed, context: Context) -> Outcome:
+    def _answered(self, message: Response | RequestFailed, context: Context) -> Iterator[Message]:
         opened = self._setups.answered(message)
-        if opened is not None and opened.options.get("forwardSubagentText") is True:
+        yield message
+        if opened is None:
+            return
+        if opened.options.get("forwardSubagentText") is True:
             self._transcripts.add(opened.session)
-        return message
+        family = self._family(opened.session)
+        family.offer.options = opened.config_options
+        if opened.method == "session/load":
+            yield from lives.loaded(family)
 
     @on(Cancel)
     def _cancel(self, message: Cancel, context: Context) -> Outcome:
@@ -133,7 +151,7 @@ class Subagents(Stage):
         if message.parent is None:
             return message
         if self._profile.subagents:
-            return tuple(self._in_lane(self._family(message.session), message.parent, message))
+            return tuple(route(self._family(message.session), message))
         wanted = self._profile.subagent_transcript or message.session in self._transcripts
         return message if wanted else None
 
@@ -141,57 +159,7 @@ class Subagents(Stage):
     def _call(self, message: ToolCall | ToolCallUpdate, context: Context) -> Outcome:
         if not self._profile.subagents:
             return message
-        return tuple(self._route(self._family(message.session), message))
-
-    def _route(self, family: Family, message: Routed) -> Iterator[Message]:
-        """A message goes to the session that it belongs to, or waits until the client knows that one (7.2)."""
-        if isinstance(message, Text):
-            yield from self._in_lane(family, message.parent, message)
-            return
-        tool_use, lane = id_of(message), parent_of(message)
-        hidden = family.hidden.get(tool_use)
-        if hidden is not None and not hidden.shown:
-            if isinstance(message, ToolCallUpdate):
-                yield from self._hidden_change(family, hidden, message)
-        elif tool_use in family.owners:
-            yield attrs.evolve(message, session=family.owners[tool_use])
-        elif isinstance(message, ToolCall) and self._is_control(family, message):
-            session = family.session_of(lane)
-            if session is None:
-                family.waiting.put(str(lane), message)  # nobody guesses whose it is
-            else:
-                yield from self._hide(family, HiddenCall(session, message.call))
-        else:
-            yield from self._in_lane(family, lane, message)
-
-    def _in_lane(self, family: Family, lane: str | None, message: Routed) -> Iterator[Message]:
-        session = family.session_of(lane)
-        if session is None:
-            family.waiting.put(str(lane), message)
-            return
-        if session != family.root and not isinstance(message, Text):
-            family.own(id_of(message), session)
-        yield attrs.evolve(message, session=session)
-
-    # ------------------------------------------------------------------------------------------ hidden calls
-
-    def _is_control(self, family: Family, message: ToolCall) -> bool:
-        name = name_of(message.call.meta)
-        return name in HIDDEN and (name != HAND_BACK or family.begun_by(parent_of(message)) is not None)
-
-    def _hide(self, family: Family, hidden: HiddenCall) -> Iterator[Message]:
-        family.hide(hidden)
-        child = family.begun_by(hidden.tool_use)
-        if child is not None and not child.announced and hidden.name in LAUNCHES:
-            yield from self._announce(family, child)
-        if hidden.ended:
-            yield from finished(family, hidden)
-
-    def _hidden_change(self, family: Family, hidden: HiddenCall, message: ToolCallUpdate) -> Iterator[Message]:
-        over = hidden.ended
-        hidden.call = merged(hidden.call, message.change)
-        if hidden.ended and not over:
-            yield from finished(family, hidden)
+        return tuple(route(self._family(message.session), message))
 
     # ------------------------------------------------------------------------------------------ a child's life
 
@@ -216,9 +184,9 @@ class Subagents(Stage):
             return
         if child.session in family.past:
             yield from lives.returns(family, child, message)
-            yield from self._deliver(family, child)
+            yield from deliver(family, child)
         elif child.call is None or child.call in family.hidden:
-            yield from self._announce(family, child)
+            yield from announce(family, child)
 
     def _goes_on(self, family: Family, child: Child, message: Task) -> Iterator[Message]:
         child.run = message.run or child.run
@@ -226,29 +194,51 @@ class Subagents(Stage):
             yield from lives.ends(family, child, message)
         elif not child.works and (message.subagent or message.status in ("running", "pending")):
             yield from lives.resumes(family, child, message)
-            yield from self._deliver(family, child)
+            yield from deliver(family, child)
         elif message.background is not None:
             child.background = message.background
 
-    def _announce(self, family: Family, child: Child) -> Iterator[Message]:
-        yield from lives.announce(family, child)
-        yield from self._deliver(family, child)
-
-    def _deliver(self, family: Family, child: Child) -> Iterator[Message]:
-        """What waited for the child follows its announcement, in its order (A3)."""
-        if child.announced:
-            for began in (*child.past_calls, child.call):
-                for held in family.waiting.take(began):
-                    yield from self._route(family, held)
-
     @on(SubagentHistory)
     def _history(self, message: SubagentHistory, context: Context) -> Outcome:
-        self._family(message.session).past = {past.task: past for past in message.subagents[-CHILDREN:]}
-        return None
+        return tuple(lives.remembered(self._family(message.session), message)) if self._profile.subagents else None
+
+    @on(SubagentMessage)
+    def _message(self, message: SubagentMessage, context: Context) -> Outcome:
+        return tuple(lives.heard(self._family(message.session), message)) if self._profile.subagents else None
 
     @on(SubagentPlace)
     def _place(self, message: SubagentPlace, context: Context) -> Outcome:
         return tuple(lives.placed(self._family(message.session), message)) if self._profile.subagents else None
+
+    # ------------------------------------------------------------------------------------------ what it works with
+
+    @on(ModelNames)
+    def _models(self, message: ModelNames, context: Context) -> Outcome:
+        self._family(message.session).offer.models = message.entries
+        return message
+
+    @on(Update)
+    def _update(self, message: Update, context: Context) -> Outcome:
+        if isinstance(message.update, acp.ConfigOptionUpdate):
+            self._family(message.session).offer.options = message.update.config_options
+        return message
+
+    @on(SubagentModel)
+    def _model(self, message: SubagentModel, context: Context) -> Outcome:
+        family = self._family(message.session)
+        return self._learned(family, family.begun_by(message.parent), model=message.model)
+
+    @on(SubagentSettings)
+    def _settings(self, message: SubagentSettings, context: Context) -> Outcome:
+        family = self._family(message.session)
+        child = family.children.get(message.agent)
+        return self._learned(family, child, mode=message.mode, effort=message.effort, agent=message.kind)
+
+    def _learned(self, family: Family, child: Child | None, **values: str | None) -> Outcome:
+        if child is None:
+            return None
+        child.settings.learn(**values)
+        return tuple(configured(family, child))
 
     # ------------------------------------------------------------------------------------------ asks
 
@@ -312,4 +302,4 @@ class Subagents(Stage):
         return None
 
     def _family(self, name: str) -> Family:
-        return self._families.setdefault(name, Family(root=name))
+        return self._families.setdefault(name, Family(root=name, replay=self.replay))

@@ -5,8 +5,10 @@ State and functions on it; which message goes where is decided in the stage `Sub
 | module | what |
 |---|---|
 | `family` | a session and its subagents: the state |
+| `routing` | which session a message belongs to |
 | `lives` | a child's life as its parent is told it |
+| `configuration` | what a child works with, as config options |
 | `calls`, `hidden` | the calls that a child session replaces |
 | `waiting` | what came of children that nobody was told about yet |
-| `words` | `subagent_update` and `session_message` |
+| `words` | what a client is told: `subagent_update`, `session_message`, `config_option_update` |
 """

@@ -84,6 +84,13 @@ def merged(call: acp.ToolCall, change: acp.ToolCallUpdate) -> acp.ToolCall:
     return attrs.evolve(call, **changed, meta=meta or None)
 
 
+def recipient_of(response: Mapping[str, Any]) -> str | None:
+    """The task id of whom a message went to, as SendMessage's own object says it; a name may be several agents'."""
+    pin = response.get("pin")
+    found = response.get("resumedAgentId") or (pin.get("id") if isinstance(pin, Mapping) else None)
+    return found if isinstance(found, str) and found else None
+
+
 def claude_code(meta: Mapping[str, Any] | None) -> Mapping[str, Any]:
     found = (meta or {}).get("claudeCode")
     return found if isinstance(found, Mapping) else {}

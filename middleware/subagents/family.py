@@ -13,6 +13,7 @@ import attrs
 
 from middleware.messages import PastSubagent, Task
 
+from . import configuration
 from .calls import LAUNCHES, HiddenCall
 from .waiting import Waiting
 
@@ -50,8 +51,12 @@ class Child:
     asks: dict[str, int] = attrs.field(factory=dict)  # open ones -> the cancels that had come before
     handed_back: bool = False
     cwd: str | None = None
+    homeless: bool = False  # the directory of its own is no longer there
     cancels: int = 0
+    stop_reason: str | None = None  # of one that is idle
+    error: str | None = None
     error_owed: bool = False  # it failed, and nobody said why
+    settings: configuration.Settings = attrs.field(factory=configuration.Settings)
 
     @property
     def title(self) -> str | None:
@@ -74,10 +79,12 @@ class Child:
 
 @attrs.define(eq=False)
 class Family:
-    """The subagents of one session, which is the `root`."""
+    """The subagents of one session, which is the `root`. `replay`: all that is told of them is past."""
 
     root: str
+    replay: bool = False
     cwd: str = ""
+    offer: configuration.Offer = attrs.field(factory=configuration.Offer)
     children: dict[str, Child] = attrs.field(factory=dict)
     hidden: dict[str, HiddenCall] = attrs.field(factory=dict)  # by tool use
     owners: dict[str, str] = attrs.field(factory=dict)  # a call -> the session that has it

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from middleware.messages import Message, ToolCall
 
-from .calls import LAUNCHES, SEND, HiddenCall
+from .calls import LAUNCHES, SEND, HiddenCall, recipient_of
 from .family import Family
 from .words import reported, spoken, tell
 
@@ -33,14 +33,14 @@ def show(family: Family, hidden: HiddenCall) -> Iterator[Message]:
 
 def _launched(family: Family, hidden: HiddenCall) -> Iterator[Message]:
     """Whoever waited for the child is told its report; what has no child is a call. One in the background may have
-    its child later."""
+    its child later, but in a replay, which tells of the child before the launch has ended."""
     child = family.begun_by(hidden.tool_use)
     completed = hidden.call.status == "completed"
     background = hidden.input.get("run_in_background") is True or hidden.response.get("status") == "async_launched"
     if child is not None and child.announced:
         if completed and not (background or child.background or child.handed_back):
             yield from reported(child, hidden.tool_use, hidden.texts())
-    elif not (completed and background):
+    elif family.replay or not (completed and background):
         family.waiting.take(hidden.tool_use)
         if child is not None:
             del family.children[child.session]
@@ -48,11 +48,11 @@ def _launched(family: Family, hidden: HiddenCall) -> Iterator[Message]:
 
 
 def _sent(family: Family, hidden: HiddenCall) -> Iterator[Message]:
-    """A message that reached a child stands in both transcripts instead of the call (M1)."""
-    resumed = hidden.response.get("resumedAgentId")
-    child = family.named(resumed if isinstance(resumed, str) else hidden.member("to", "recipient"))
+    """A message that reached a child stands in both transcripts instead of the call (M1). In a replay one that did is
+    a `SubagentMessage`, and a call is one that did not."""
+    child = family.named(recipient_of(hidden.response) or hidden.member("to", "recipient"))
     refused = hidden.call.status != "completed" or hidden.response.get("success") is False
-    if refused or child is None or not child.announced:
+    if family.replay or refused or child is None or not child.announced:
         yield from show(family, hidden)
     else:
         yield from tell(child, hidden.session, hidden.tool_use, hidden.member("message", "content"))

@@ -10,12 +10,20 @@ from collections.abc import Iterator
 
 from loguru import logger
 
-from middleware.messages import AskWithdrawn, Message, SessionOpened, SubagentPlace, Task
+from middleware.messages import (
+    AskWithdrawn,
+    Message,
+    SessionOpened,
+    SubagentHistory,
+    SubagentMessage,
+    SubagentPlace,
+    Task,
+)
 
 from .calls import SEND
-from .family import ENDS, PLACES, Child, Family
+from .family import CHILDREN, ENDS, PLACES, Child, Family
 from .waiting import Waiting
-from .words import announcement, place_of, spoken, state_of, tell
+from .words import announcement, configured, incoming, outgoing, place_of, spoken, standing, state_of, tell
 
 _NO_REASON = frozenset({"worker_restart"})
 
@@ -50,7 +58,8 @@ def announce(family: Family, child: Child) -> Iterator[Message]:
         yield from tell(child, child.parent, name, child.prompt)
     elif child.prompt and name not in child.told:
         child.told.add(name)  # the call itself stands in its maker's transcript
-        yield from spoken(child.parent, child.session, name, child.prompt, outgoing=False)
+        yield from spoken(child.parent, child.session, name, child.prompt, linked=False)
+    yield from configured(family, child)
 
 
 def ends(family: Family, child: Child, message: Task) -> Iterator[Message]:
@@ -61,12 +70,13 @@ def ends(family: Family, child: Child, message: Task) -> Iterator[Message]:
         del family.children[child.session]
     elif child.works:
         child.state = "idle"
-        reason = None if message.reason in _NO_REASON else ENDS.get(message.status or "")
-        child.error_owed = reason == "error" and error is None
-        yield state_of(child, reason, error if reason == "error" else None)
+        child.stop_reason = None if message.reason in _NO_REASON else ENDS.get(message.status or "")
+        child.error = error if child.stop_reason == "error" else None
+        child.error_owed = child.stop_reason == "error" and error is None
+        yield state_of(child)
     elif child.error_owed and error is not None:
-        child.error_owed = False
-        yield state_of(child, "error", error)
+        child.error_owed, child.error = False, error
+        yield state_of(child)
 
 
 def resumes(family: Family, child: Child, message: Task) -> Iterator[Message]:
@@ -76,7 +86,8 @@ def resumes(family: Family, child: Child, message: Task) -> Iterator[Message]:
             child.past_calls.add(child.call)
         child.past_calls.discard(message.tool_use)
         child.call = message.tool_use
-    child.handed_back = child.error_owed = False
+    child.handed_back = child.error_owed = child.homeless = False
+    child.stop_reason = child.error = None
     child.background = True if message.background is None else message.background
     child.state = "requires_action" if child.asks else "running"
     if child.announced:
@@ -95,12 +106,7 @@ def returns(family: Family, child: Child, message: Task) -> Iterator[Message]:
         if above.call is not None:
             known.past_calls.add(above.call)
         family.add(known)
-        if above.told:
-            yield SessionOpened(session=known.session, cwd=family.cwd_of(known.session))
-        else:
-            yield from announcement(family, known, live=known is child)
-    if family.past[child.session].told:
-        yield state_of(child)
+        yield from announcement(family, known, live=known is child)
     child.background = child.background if message.background is None else message.background
     yield from _delegated(family, child, message)
 
@@ -115,6 +121,41 @@ def _delegated(family: Family, child: Child, message: Task) -> Iterator[Message]
         yield from tell(child, child.parent, message.tool_use, message.prompt)
 
 
+def remembered(family: Family, message: SubagentHistory) -> Iterator[Message]:
+    """The children from before. Those that a replay has told of are known, and at rest; a live one is as it is."""
+    family.past = {past.task: past for past in message.subagents[-CHILDREN:]}
+    for past in family.past.values():
+        if not past.told or past.task in family.children:
+            continue
+        child = Child(session=past.task, call=past.call, announced=True, state="idle")
+        child.parent = past.parent or family.root
+        child.purpose, child.kind = past.title, past.description
+        child.cwd, child.homeless = (None, True) if past.homeless else (past.cwd, False)
+        child.stop_reason, child.error = ENDS.get(past.status or ""), past.error
+        child.settings.learn(model=past.model)
+        child.settings.news(family.offer)  # the replay has told it
+        family.add(child)
+        yield SessionOpened(session=child.session, cwd=family.cwd_of(child.session))
+
+
+def loaded(family: Family) -> Iterator[Message]:
+    """What a load has told is past: where each child stands now is told behind its answer (7.9)."""
+    for child in family.children.values():
+        if child.announced:
+            yield standing(child)
+
+
+def heard(family: Family, message: SubagentMessage) -> Iterator[Message]:
+    """A message that has arrived, where the transcript has it; each of the two sees it at its own place."""
+    child = family.children.get(message.recipient)
+    if message.seen_by == "sender":
+        if message.sender is not None:
+            yield outgoing(message.sender, message.recipient, message.message, message.text)
+    elif child is not None and child.announced and message.message not in child.told:
+        child.told.add(message.message)
+        yield incoming(message.sender, child.session, message.message, message.text)
+
+
 def placed(family: Family, message: SubagentPlace) -> Iterator[Message]:
     """Where a child works is told when it is another directory than before, its parent's to begin with (D1)."""
     child = family.children.get(message.agent)
@@ -122,10 +163,10 @@ def placed(family: Family, message: SubagentPlace) -> Iterator[Message]:
         if len(family.places) < PLACES:
             family.places[message.agent] = message.cwd
         return
-    before = child.cwd if child.cwd is not None else family.cwd_of(child.parent)
-    child.cwd = message.cwd
+    home = family.cwd_of(child.parent)
+    before, child.cwd = child.cwd if child.cwd is not None else home, message.cwd
     if child.announced and before != message.cwd:
-        yield place_of(child, message.cwd)
+        yield place_of(child, message.cwd if message.cwd != home else None)
 
 
 def asked(family: Family, child: Child, ask: str) -> Iterator[Message]:
@@ -157,6 +198,6 @@ def all_end(family: Family) -> Iterator[Message]:
             yield AskWithdrawn(session=child.session, ask=ask)
         child.asks.clear()
         if child.announced and child.works:
-            child.state = "idle"
+            child.state, child.stop_reason, child.error = "idle", None, None
             yield state_of(child)
     family.waiting = Waiting()

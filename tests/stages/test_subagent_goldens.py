@@ -78,7 +78,7 @@ def _messages(frame: dict[str, Any]) -> tuple[Message, ...]:
         case "control_request":
             ask = control.ask_of("root", frame)
             assert isinstance(ask, Message)
-            return (ask,)
+            return (*control.subagent_of("root", frame), ask)
         case "control_cancel_request":
             return (control.withdrawal_of("root", frame),)
     return events.messages_of("root", frame)

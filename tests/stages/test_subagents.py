@@ -14,6 +14,7 @@ from middleware.messages import (
     Cancel,
     Elicitation,
     Initialized,
+    ModelNames,
     PastSubagent,
     PermissionAnswer,
     PermissionReply,
@@ -27,7 +28,9 @@ from middleware.messages import (
     SessionRestarted,
     StopTask,
     SubagentHistory,
+    SubagentModel,
     SubagentPlace,
+    SubagentSettings,
     Task,
     Text,
     Thought,
@@ -123,7 +126,8 @@ def _line(message: Message) -> str:
         case Update(update=acp.SubagentUpdate() as told):
             state = acp.unstructure(told.state, acp.StateUpdate) if told.state is not None else {}
             words = [told.title, told.description, told.cwd, *(str(value) for value in state.values())]
-            return f"{session}: child {told.session_id} {' '.join(word for word in words if word)}".rstrip()
+            said = ["null" if word is acp.NULL else str(word) for word in words if word]
+            return f"{session}: child {told.session_id} {' '.join(said)}".rstrip()
         case Update(update=acp.SessionMessage() as said):
             text = " ".join(block.text for block in said.content or () if isinstance(block, acp.TextContent))
             return f"{session}: {said.sender_session_id} to {said.recipient_session_id}: {text}"
@@ -606,9 +610,117 @@ def test_worktree() -> None:
     run.feed(launch(), SubagentPlace(session=S, agent="c", cwd="/tree"), begins()).run()
     assert wire(run)[1] == "s: child c The work general-purpose /tree running"
     run = with_child()
-    places = ["/repo", "/tree", "/tree", "/repo"]
+    places = ["/repo", "/tree", "/tree", "/repo", "/other"]
     run.feed(*(SubagentPlace(session=S, agent="c", cwd=cwd) for cwd in places)).run()
-    assert wire(run) == ["s: child c /tree", "s: child c /repo"]
+    assert wire(run) == ["s: child c /tree", "s: child c null", "s: child c /other"]
+
+
+def test_back_from_a_worktree_on_the_wire() -> None:
+    """A child that is where its parent is again has no directory of its own: null, and no path."""
+    run = with_child()
+    run.feed(*(SubagentPlace(session=S, agent="c", cwd=cwd) for cwd in ("/tree", "/repo"))).run()
+    assert acp.unstructure(told_in(run)[-1], acp.SessionUpdate) == {
+        "sessionUpdate": "subagent_update",
+        "sessionId": "c",
+        "cwd": None,
+    }
+
+
+# ------------------------------------------------------------------------------------------ what it works with
+
+
+def configured(run: StepRunner) -> list[list[tuple[str, str, str]]]:
+    """The child's configurations that were told: option, value, what that is called."""
+    updates = [message for message in run.client if isinstance(message, Update) and message.session == "c"]
+    told = [message.update for message in updates]
+    return [
+        [(option.id, option.current_value, option.options[0].name) for option in _selects(update)]
+        for update in told
+        if isinstance(update, acp.ConfigOptionUpdate)
+    ]
+
+
+def _selects(update: acp.ConfigOptionUpdate) -> list[Any]:
+    assert all(isinstance(option, acp.SessionConfigSelect) for option in update.config_options)
+    return list(update.config_options)
+
+
+def answers(model: str, lane: str = "L") -> SubagentModel:
+    return SubagentModel(session=S, parent=lane, model=model)
+
+
+def test_model_of_a_child() -> None:
+    """The model that answers is told in the child's session, as the parent's option calls it, when it is another."""
+    run = runner()
+    haiku = acp.SessionConfigSelectOption(value="haiku", name="Haiku 5.5")
+    run.feed(ModelNames(session=S, entries={"claude-haiku-5-5": haiku}))
+    with_child(run)
+    run.feed(*(answers(model) for model in ("claude-haiku-5-5", "claude-haiku-5-5", "strange"))).run()
+    assert configured(run) == [[("model", "haiku", "Haiku 5.5")], [("model", "strange", "strange")]]
+    update = next(message.update for message in run.client if isinstance(message, Update))
+    assert acp.unstructure(update, acp.SessionUpdate)["configOptions"] == [
+        {
+            "type": "select",
+            "id": "model",
+            "name": "Model",
+            "category": "model",
+            "currentValue": "haiku",
+            "options": [{"value": "haiku", "name": "Haiku 5.5"}],
+        }
+    ]
+
+
+def test_what_hooks_say_of_a_child() -> None:
+    """Mode, effort and agent are added where a hook says them, in the order of the parent's options and its names."""
+    run = runner()
+    mode = acp.SessionConfigSelect(
+        id="mode",
+        name="Mode",
+        current_value="plan",
+        options=[acp.SessionConfigSelectOption(value="plan", name="Plan Mode")],
+    )
+    run.feed(Update(session=S, update=acp.ConfigOptionUpdate(config_options=[mode]))).run()
+    run.client.clear()
+    with_child(run)
+    hook = SubagentSettings(session=S, agent="c", mode="plan", effort="extra_high", kind="Explore")
+    run.feed(answers("m"), hook, hook, SubagentSettings(session=S, agent="c"), SubagentSettings(session=S, agent="z"))
+    run.run()
+    names = [("mode", "plan", "Plan Mode"), ("model", "m", "m")]
+    effort = [("effort", "extra_high", "Extra high"), ("agent", "Explore", "Explore")]
+    assert configured(run) == [[names[1]], [*names, *effort]]
+
+
+def test_configuration_follows_the_announcement() -> None:
+    """What is known of a child that cannot be announced yet is told behind its announcement, and before its work."""
+    run = runner()
+    run.feed(begins(), answers("m"), says("early"), launch()).run()
+    told = [message.update if isinstance(message, Update) else message for message in run.client]
+    kinds = [acp.SubagentUpdate, acp.SessionMessage, acp.SessionMessage, acp.ConfigOptionUpdate, Text]
+    assert [type(message) for message in told if type(message) in kinds] == kinds
+
+
+def test_no_configuration_of_a_child_without_a_session() -> None:
+    """A client without child sessions is told nothing of it, and neither is anybody of a child that is not known."""
+    run = runner({})
+    run.feed(launch(), begins(), answers("m"), SubagentSettings(session=S, agent="c", mode="plan")).run()
+    assert not any(isinstance(message, Update) for message in run.client)
+    run = with_child()
+    run.feed(answers("m", "nobody")).run()
+    assert wire(run) == []
+
+
+def test_names_of_the_answered_options() -> None:
+    """The names are those of the options that the client was answered when it opened the session."""
+    run = runner()
+    option = acp.SessionConfigSelectOption(value="default", name="Always ask")
+    mode = acp.SessionConfigSelect(id="mode", name="Mode", current_value="default", options=[option])
+    params = acp.NewSessionRequest(cwd="/", mcp_servers=[])
+    run.feed(Request(request=1, method="session/new", params=params))
+    run.feed(Response(request=1, result=acp.NewSessionResponse(session_id=S, config_options=[mode]))).run()
+    run.client.clear()
+    with_child(run)
+    run.feed(SubagentSettings(session=S, agent="c", mode="default")).run()
+    assert configured(run) == [[("mode", "default", "Always ask")]]
 
 
 # ------------------------------------------------------------------------------------------ from before
@@ -646,14 +758,14 @@ def test_back_from_before_and_told() -> None:
     """A child that a replay has told of is not announced again: it runs, and what names its first call is its own."""
     run = runner()
     known = PastSubagent(task="c", call="first", title="Low", told=True)
-    run.feed(SubagentHistory(session=S, subagents=(known,)), says("early", "first"), send(), begins(tool_use="M")).run()
-    run.feed(says("hers", "first")).run()
+    run.feed(SubagentHistory(session=S, subagents=(known,)), send(), begins(tool_use="M")).run()
+    run.feed(says("again", "M"), says("hers", "first")).run()
     assert wire(run) == [
         "c: SessionOpened",
         "s: child c running",
         "s: s to c: go on",
         "c: s to c: go on",
-        "c: text early",
+        "c: text again",
         "c: text hers",
     ]
 
