@@ -66,4 +66,5 @@ def pipeline(*, answered: bytes | None = None, strict: bool = False) -> Pipeline
 
 def past() -> Pipeline:
     """The stages of a session's past, for `sessions.replay`: those of the live pipeline, in its order."""
-    return Pipeline([stage for stage in pipeline().stages if isinstance(stage, _PAST)])
+    live = [stage for stage in pipeline().stages if isinstance(stage, _PAST)]
+    return Pipeline([stages.Subagents(replay=True) if isinstance(stage, stages.Subagents) else stage for stage in live])

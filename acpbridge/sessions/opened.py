@@ -176,6 +176,13 @@ class OpenSession:
             title = "Default mode not available"
             self._tell(Notice(session=self.name, severity="warning", title=title, description=text))
 
+    def tell_missing_subagents(self, count: int, *, notices: bool) -> None:
+        """Tell that a replay was without some subagents, if the client has a place for it that is no answer."""
+        if count and notices:
+            were = "1 subagent" if count == 1 else f"{count} subagents"
+            text = f"The history of {were} of this session could not be restored."
+            self._tell(Notice(session=self.name, title="Some subagent history is not available", description=text))
+
     # ------------------------------------------------------------------------------------------ choices, and a death
 
     async def _chosen(self, name: str, value: str) -> None:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from loguru import logger
 
 from . import modes
 from .places import config_directory, is_session_id
+from .records import model_of
 from .transcripts import Record, tail_records
 
 _SEARCHED = 4000
@@ -91,7 +91,7 @@ def _facts(transcript: Path) -> Dated:
             break
         if record.get("isSidechain"):
             continue
-        if "model" not in found and (model := _model(record)) is not None:
+        if "model" not in found and (model := model_of(record)) is not None:
             found["model"] = (model, _time(record))
         if mode_over:
             continue
@@ -106,12 +106,6 @@ def _facts(transcript: Path) -> Dated:
                 origin = record.get("origin")
                 mode_over = isinstance(origin, dict) and origin.get("kind") == "human" and not record.get("isMeta")
     return found
-
-
-def _model(record: Record) -> str | None:
-    message: Any = record.get("message")
-    model = message.get("model") if record.get("type") == "assistant" and isinstance(message, dict) else None
-    return model if isinstance(model, str) and model and not model.startswith("<") else None
 
 
 def _is_plan_exit(record: Record) -> bool:

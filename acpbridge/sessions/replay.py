@@ -10,7 +10,6 @@ What was never the person's is not shown as the person's: reminders, commands' m
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -25,11 +24,14 @@ from middleware.messages import (
     Compaction,
     Initialized,
     Message,
+    ModelNames,
     Replayed,
     SessionOpened,
+    Task,
     Text,
     ToolCall,
     ToolCallUpdate,
+    ToolResult,
     ToolUse,
     Update,
     UserMessage,
@@ -37,8 +39,10 @@ from middleware.messages import (
 )
 from middleware.profile import ClientProfile
 
-from . import past_subagents
-from .places import subagent_transcripts
+from . import past_subagents, past_traffic
+from .past_subagents import Subagent
+from .past_traffic import Traffic
+from .records import content_of, has_results, origin_of, text_of, uuid_of
 from .transcripts import Record, active_branch
 
 _MARKERS = re.compile(
@@ -72,6 +76,10 @@ class Replay:
         pipeline: the stages for what is past, see `flow.past`.
         profile: what the client can be shown.
         running: the session works on something, so that its last calls may have no end yet.
+        names: what the session calls the models that may answer in it.
+
+    When all pieces were taken, `told` are the subagents of which the client was told, by task, `traffic` what passed
+    between them, and `missing` how many there were of which nothing is left (the last two for child sessions only).
     """
 
     session: str
@@ -80,12 +88,19 @@ class Replay:
     pipeline: Pipeline
     profile: ClientProfile
     running: bool = False
+    names: Mapping[str, acp.SessionConfigSelectOption] = attrs.field(factory=dict)
+    traffic: Traffic = attrs.field(factory=Traffic, init=False)
+    told: list[str] = attrs.field(factory=list, init=False)
+    missing: int = attrs.field(default=0, init=False)
     _runner: StepRunner = attrs.field(init=False)
-    _open: bool = attrs.field(default=False, init=False)  # a call was told since the last time all were closed
 
     def __attrs_post_init__(self) -> None:
         self._runner = StepRunner(self.pipeline, raise_failures=False)
-        self._runner.feed(Initialized(profile=self.profile), SessionOpened(session=self.session, cwd=self.cwd))
+        self._runner.feed(
+            Initialized(profile=self.profile),
+            SessionOpened(session=self.session, cwd=self.cwd),
+            ModelNames(session=self.session, entries=self.names),
+        )
         self._told()
 
     def pieces(self, size: int = 64) -> Iterator[list[Replayed]]:
@@ -112,33 +127,56 @@ class Replay:
         return told
 
     def _past(self) -> Iterator[list[Message]]:
-        children = _children(self.transcript)
+        subagents = past_subagents.subagents_of(self.transcript)
+        if self.profile.subagents:
+            self.traffic = past_traffic.read(self.session, self.transcript, subagents)
+            self.missing = self.traffic.missing
+        children = {subagent.call: subagent for subagent in subagents if subagent.call is not None}
         for record in active_branch(self.transcript):
-            messages = messages_of_record(self.session, record)
+            messages = self._messages(record)
             begins = any(isinstance(message, UserMessage) for message in messages)
             yield [WorkStopped(session=self.session), *messages] if begins else messages
-            for use in [message for message in messages if isinstance(message, ToolUse)]:
-                yield from self._subagent(children, use.tool_use)
+            yield from self._begun(children, messages)
         if not self.running:
             yield [WorkStopped(session=self.session)]
+        for task in reversed(self.told):
+            yield [self.traffic.ends.get(task) or Task(session=self.session, task=task, state="ended")]
+        if not self.running:
+            yield [WorkStopped(session=self.session)]  # what was left open by those in the background
 
-    def _subagent(self, children: dict[str, Path], tool_use: str) -> Iterator[list[Message]]:
-        """What the subagent did that a call began, behind the call."""
-        path = children.pop(tool_use, None)  # each once, whatever the file says: it may name itself
-        if path is None:
-            return
-        yield list(past_subagents.begins(self.session, path, tool_use))
+    def _begun(self, children: dict[str, Subagent], messages: list[Message]) -> Iterator[list[Message]]:
+        """What the subagents did that these messages began, behind the calls."""
+        for use in messages:
+            # Each once, whatever the files say: one may name itself.
+            subagent = children.pop(use.tool_use, None) if isinstance(use, ToolUse) else None
+            if subagent is not None:
+                yield from self._subagent(children, subagent)
+
+    def _subagent(self, children: dict[str, Subagent], subagent: Subagent) -> Iterator[list[Message]]:
+        self.told.append(subagent.task)
+        yield list(past_subagents.begins(self.session, subagent))
         try:
-            for record in active_branch(path, side=True):
-                if record.get("type") == "user" and not _has_results(record):
-                    continue  # what the subagent was told is in the call
-                messages = messages_of_record(self.session, record, parent=tool_use)
+            for record in subagent.records():
+                # What it was told first is in the call; nothing that stands in the person's place was the person's.
+                messages = [m for m in self._messages(record, subagent.call) if not isinstance(m, UserMessage)]
                 yield messages
-                for use in [message for message in messages if isinstance(message, ToolUse)]:
-                    yield from self._subagent(children, use.tool_use)
+                yield from self._begun(children, messages)
         except OSError as error:
             logger.warning("session {}: the transcript of a subagent cannot be read: {}", self.session, error)
-        yield [past_subagents.ends(self.session, path)]
+
+    def _messages(self, record: Record, parent: str | None = None) -> list[Message]:
+        """What a record means, with each message to a subagent that has arrived in place of the call that sent it."""
+        arrived = self.traffic.arrived.get(uuid_of(record) or "")
+        if arrived is not None:
+            return [arrived]
+        messages: list[Message] = []
+        for message in messages_of_record(self.session, record, parent=parent):
+            sent = self.traffic.sent.get(message.tool_use) if isinstance(message, ToolUse | ToolResult) else None
+            if sent is None:
+                messages.append(message)
+            elif isinstance(message, ToolUse):
+                messages.append(sent)
+        return messages
 
 
 def messages_of_record(session: str, record: Record, parent: str | None = None) -> list[Message]:
@@ -155,11 +193,12 @@ def messages_of_record(session: str, record: Record, parent: str | None = None) 
         case "assistant" if not _is_hidden_answer(record):
             return list(messages_of(session, {**_frame(record), "parent_tool_use_id": parent}))
         case "user" if record.get("isCompactSummary"):
-            return [Compaction(session=session, state="completed", compaction=_uuid(record), summary=_plain(record))]
+            summary = text_of(content_of(record))
+            return [Compaction(session=session, state="completed", compaction=uuid_of(record), summary=summary)]
         case "user":
             frame = {**_frame(record), "parent_tool_use_id": parent}
-            results = messages_of(session, frame) if _has_results(record) else ()
-            return [*results, *_said(session, record, _content(record))]
+            results = messages_of(session, frame) if has_results(record) else ()
+            return [*results, *_said(session, record, content_of(record))]
         case "attachment":
             return list(_steered(session, record))
     return []
@@ -189,15 +228,14 @@ def _steered(session: str, record: Record) -> Iterable[Message]:
 
 def _said(session: str, record: Record, content: Any) -> Iterator[Message]:
     """What the person said in a record, block by block."""
-    origin = record.get("origin")
-    kind = origin.get("kind") if isinstance(origin, Mapping) else None
+    kind, origin = origin_of(record), record.get("origin")
     if kind in _HIDDEN_ORIGINS or (kind == "task-notification" and not origin.get("subkind")):  # type: ignore[union-attr]
         return
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for block in blocks if isinstance(blocks, list) else ():
         shown = _user_block(block) if isinstance(block, dict) else None
         if shown is not None:
-            yield UserMessage(session=session, content=shown, message=_uuid(record))
+            yield UserMessage(session=session, content=shown, message=uuid_of(record))
 
 
 def _user_block(block: Mapping[str, Any]) -> acp.ContentBlock | None:
@@ -239,45 +277,5 @@ def _is_hidden_answer(record: Record) -> bool:
     message = record.get("message")
     if not isinstance(message, dict) or message.get("model") != "<synthetic>":
         return False
-    text = _plain(record).strip()
+    text = text_of(content_of(record)).strip()
     return text == _NOTHING_ASKED or _LOGIN.search(text) is not None
-
-
-def _content(record: Record) -> Any:
-    message = record.get("message")
-    return message.get("content") if isinstance(message, dict) else None
-
-
-def _has_results(record: Record) -> bool:
-    blocks = _content(record)
-    return isinstance(blocks, list) and any(
-        isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks
-    )
-
-
-def _plain(record: Record) -> str:
-    content = _content(record)
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else []
-    return "".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict) and "text" in block)
-
-
-def _uuid(record: Record) -> str | None:
-    value = record.get("uuid")
-    return value if isinstance(value, str) else None
-
-
-def _children(transcript: Path) -> dict[str, Path]:
-    """The subagents' transcripts by the call that began each, as the small file beside each says."""
-    found = {}
-    for path in subagent_transcripts(transcript):
-        try:
-            about = json.loads(path.with_suffix(".meta.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            logger.info("session {}: whose {} is, is not known: {}", transcript.stem, path.name, type(error).__name__)
-            continue
-        call = about.get("toolUseId") if isinstance(about, dict) else None
-        if isinstance(call, str):
-            found[call] = path
-    return found

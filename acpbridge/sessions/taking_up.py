@@ -17,7 +17,8 @@ from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import Replayed, Request
 
-from . import past_subagents
+from . import subagent_history
+from .config_options import model_entries
 from .continued import conversation_of, where_to_go_on
 from .failures import RequestRefused
 from .fingerprint import fingerprint
@@ -30,6 +31,8 @@ from .remembered import choices_of
 
 if TYPE_CHECKING:
     from acpbridge.agent_end import AgentEnd
+
+    from .replay import Replay
 
 
 @attrs.frozen(kw_only=True)
@@ -50,8 +53,9 @@ async def load(end: AgentEnd, request: Request) -> acp.LoadSessionResponse:
     async with end.opening(params.session_id):
         opened, found = await _take_up(end, params)
         if found.transcript is not None:
-            await _replay(end, opened, found.transcript)
-            await _tell_subagents(end, opened, found.transcript, told=True)
+            replay = await _replay(end, opened, found.transcript)
+            await _tell_subagents(end, opened, found.transcript, told=replay.told, traffic=replay.traffic)
+            opened.tell_missing_subagents(replay.missing, notices=end.profile.notices)
     return acp.LoadSessionResponse(modes=opened.choices.mode_state, config_options=opened.choices.options)
 
 
@@ -62,7 +66,7 @@ async def resume(end: AgentEnd, request: Request) -> acp.ResumeSessionResponse:
     async with end.opening(params.session_id):
         opened, found = await _take_up(end, params)
         if found.transcript is not None:
-            await _tell_subagents(end, opened, found.transcript, told=False)
+            await _tell_subagents(end, opened, found.transcript)
     return acp.ResumeSessionResponse(modes=opened.choices.mode_state, config_options=opened.choices.options)
 
 
@@ -141,24 +145,25 @@ async def _copied(end: AgentEnd, source: _Found) -> Past:
     return Past(conversation=copy.session_id, choices=source.choices, title=title)
 
 
-async def _tell_subagents(end: AgentEnd, opened: OpenSession, transcript: Path, *, told: bool) -> None:
+async def _tell_subagents(end: AgentEnd, opened: OpenSession, transcript: Path, **replayed: Any) -> None:
     """Tell of the subagents from before, for a client that has child sessions: one may be resumed."""
     if end.profile.subagents:
-        history = functools.partial(past_subagents.history, opened.name, transcript, told=told)
+        history = functools.partial(subagent_history.history, opened.name, transcript, **replayed)
         end.feed(await asyncio.get_running_loop().run_in_executor(None, history))
 
 
-async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path) -> None:
+async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path) -> Replay:
     """Feed a session's past, a piece at a time, and no faster than the client reads it."""
     module = await end.sdk("acpbridge.sessions.replay")
     flow = await end.sdk("acpbridge.flow")
-    replay = module.Replay(
+    replay: Replay = module.Replay(
         session=opened.name,
         cwd=opened.cwd,
         transcript=transcript,
         pipeline=flow.past(),
         profile=end.profile,
         running=opened.busy,
+        names=model_entries(opened.choices.chosen),
     )
     loop = asyncio.get_running_loop()
     pieces: Iterator[list[Replayed]] = replay.pieces()
@@ -166,3 +171,4 @@ async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path) -> None:
         end.feed(*piece)
         if (full := opened.claude.flow.wait()) is not None:
             await full
+    return replay

@@ -59,3 +59,36 @@ class Transcript:
 
     def result(self, call: str, text: str, **members: Any) -> str:
         return self.user([{"type": "tool_result", "tool_use_id": call, "content": text}], **members)
+
+
+class SubagentTranscript(Transcript):
+    """The transcript of a subagent that is being written, with the small file beside it."""
+
+    def __init__(self, main: Transcript, task: str, **about: Any) -> None:
+        self.session, self.cwd, self.last = main.session, main.cwd, None
+        self.path = main.path.with_suffix("") / "subagents" / f"agent-{task}.jsonl"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch()
+        self.task = task
+        if about:
+            self.path.with_suffix(".meta.json").write_text(json.dumps(about), encoding="utf-8")
+
+    def record(self, kind: str, *, parent: str | None = "", **members: Any) -> str:
+        return super().record(kind, parent=parent, **{"isSidechain": True, "agentId": self.task, **members})
+
+    def hears(self, text: str, **members: Any) -> str:
+        """A message that reaches it while it does not work."""
+        frame = "The coordinator sent a message while you were working:\n{}\n\n{}"
+        then = "Address this before completing your current task."
+        return self.said(frame.format(text, then), isMeta=True, origin={"kind": "coordinator"}, **members)
+
+    def hears_at_work(self, text: str, **members: Any) -> str:
+        """A message that reaches it between two of its tools."""
+        attachment = {"type": "queued_command", "prompt": text, "origin": {"kind": "coordinator"}, "isMeta": True}
+        return self.record("attachment", attachment=attachment, **members)
+
+
+def notification(task: str, status: str, summary: str = "It ended") -> dict[str, Any]:
+    """The members of a user record with which Claude Code tells the model that a task ended."""
+    text = f"<task-notification>\n<task-id>{task}</task-id>\n<status>{status}</status>\n<summary>{summary}</summary>"
+    return {"content": f"{text}\n</task-notification>", "origin": {"kind": "task-notification"}}

@@ -28,6 +28,7 @@ from middleware.messages import (
     SessionRestarted,
     StopTask,
     SubagentHistory,
+    SubagentMessage,
     SubagentModel,
     SubagentPlace,
     SubagentSettings,
@@ -768,6 +769,124 @@ def test_back_from_before_and_told() -> None:
         "c: text again",
         "c: text hers",
     ]
+
+
+PAST = (
+    PastSubagent(task="c", call="L", title="Top", told=True, status="failed", error="it broke", model="m"),
+    PastSubagent(task="d", parent="c", call="M", title="Low", cwd="/gone", told=True, homeless=True),
+    PastSubagent(task="e", parent="c", call="N", title="Not told"),
+)
+
+
+def load(run: StepRunner, *past: PastSubagent, method: str = "session/load") -> StepRunner:
+    """The session is loaded: its past was told, and the request is answered."""
+    params: Any = acp.LoadSessionRequest(cwd="/repo", session_id=S, mcp_servers=[])
+    run.feed(Request(request=1, method=method, params=params, session=S))
+    run.feed(SubagentHistory(session=S, subagents=past), Response(request=1, result=acp.LoadSessionResponse())).run()
+    return run
+
+
+def test_where_children_stand_after_a_load() -> None:
+    """Behind the answer each child that a replay has told of is told to be at rest, as it ended; one whose directory
+    is gone is where its parent is. None of them can be stopped, or asked anything."""
+    run = load(runner(), *PAST)
+    assert wire(run) == [
+        "c: SessionOpened",
+        "d: SessionOpened",
+        "s: child c idle error {'code': -32603, 'message': 'it broke'}",
+        "c: child d null idle",
+    ]
+    assert all(told.capabilities is None for told in told_in(run))
+    answered = next(index for index, message in enumerate(run.client) if isinstance(message, Response))
+    assert all(index > answered for index, message in enumerate(run.client) if isinstance(message, Update))
+    run.agent.clear()
+    run.feed(Cancel(session="c"), Prompt(session="d", request=2, prompt="p", content=())).run()
+    assert run.agent == []
+    assert run.client[-1] == RequestFailed(request=2, failure=Failure.session_not_found("d"))
+
+
+def test_a_live_child_after_a_load() -> None:
+    """A child that still works is told as it is, and that it can be stopped, whatever the replay made of it."""
+    run = with_child()
+    run.feed(ask()).run()
+    run.client.clear()
+    load(run, *PAST[:1])
+    assert wire(run) == ["s: child c requires_action"]
+    assert told_in(run)[0].capabilities == acp.SubagentSessionCapabilities(cancel=acp.SessionCancelCapabilities())
+
+
+def test_nothing_is_told_after_a_resume() -> None:
+    """A session that is taken up without its past has told of nobody."""
+    run = with_child()
+    load(run, method="session/resume")
+    assert wire(run) == []
+
+
+def test_resumed_after_a_load() -> None:
+    """A child that a replay told of runs again in its session, below its parent; its model is told if it is another."""
+    run = load(runner(), *PAST)
+    run.client.clear()
+    run.feed(send("X", to="d"), begins("d", "X"), says("again", "X"), answers("m", "L"), answers("n", "L")).run()
+    assert wire(run) == ["c: child d running", "s: s to d: go on", "d: s to d: go on", "d: text again"]
+    assert configured(run) == [[("model", "n", "n")]]
+    run.client.clear()
+    run.feed(send("Y", to="e"), begins("e", "Y")).run()
+    assert wire(run)[:2] == ["e: SessionOpened", "c: child e Not told running"]
+
+
+# ------------------------------------------------------------------------------------------ replayed
+
+
+def replaying() -> StepRunner:
+    run = StepRunner(Pipeline([Subagents(replay=True)]))
+    run.feed(Initialized(profile=ClientProfile(capabilities=CHILDREN)), SessionOpened(session=S, cwd="/repo")).run()
+    run.client.clear()
+    return run
+
+
+def arrives(seen_by: Any, sender: str | None = S, recipient: str = "c") -> SubagentMessage:
+    return SubagentMessage(session=S, message="M", text="go on", sender=sender, recipient=recipient, seen_by=seen_by)
+
+
+def test_past_children_cannot_be_stopped() -> None:
+    """In a replay a child is announced without a way to stop it."""
+    run = replaying()
+    with_child(run)
+    run.feed(launch("N"), begins("d", "N")).run()
+    assert told_in(run)[0].capabilities is None
+
+
+def test_message_of_the_past() -> None:
+    """A message stands in each of the two transcripts at its own place, once; of an unknown sender in one only."""
+    run = with_child(replaying())
+    run.feed(arrives("recipient"), arrives("recipient"), says("more"), arrives("sender")).run()
+    assert wire(run) == ["c: s to c: go on", "c: text more", "s: s to c: go on"]
+    run = with_child(replaying())
+    run.feed(arrives("recipient", None), arrives("sender", None), arrives("recipient", S, "nobody")).run()
+    assert wire(run) == ["c: None to c: go on"]
+    assert told_in(run)[0].sender_message_id is None
+
+
+def test_call_of_the_past_that_sent_nothing() -> None:
+    """In a replay a call that sends is shown: had the message arrived, it would not be told as a call."""
+    run = with_child(replaying())
+    run.feed(send(), ended("M", name="SendMessage", toolResponse={"success": True})).run()
+    assert wire(run) == ["s: call M completed"]
+
+
+def test_launch_of_the_past_without_a_child() -> None:
+    """In a replay a launch in the background has had its child, or has none that is known."""
+    run = replaying()
+    run.feed(launch(run_in_background=True), ended("L", text="Async agent launched")).run()
+    assert wire(run) == ["s: call L completed"]
+
+
+def test_nothing_of_the_past_in_the_flat_form() -> None:
+    """A client without child sessions is told neither who lived before, nor of messages."""
+    run = runner({})
+    load(run, *PAST)
+    run.feed(arrives("recipient"), arrives("sender")).run()
+    assert wire(run) == []
 
 
 def test_unknown_from_before() -> None:
