@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from acpbridge.testing import Say, ScriptedModel, Think, UseTool, Wait
+from acpbridge.testing import Fail, Say, ScriptedModel, Think, UseTool, Wait
 from tests.stdio.agent_process import AgentProcess, Message, Seen, wait_for_file
 
 
@@ -50,14 +50,15 @@ def say_something() -> UseTool:
 
 @attrs.frozen
 class Past:
-    """What an agent said from a point on."""
+    """What an agent said from a point on, or between two."""
 
     agent: AgentProcess
     since: int
+    until: int | None = None
 
     @property
     def seen(self) -> list[Seen]:
-        return self.agent.seen[self.since :]
+        return self.agent.seen[self.since : self.until]
 
 
 def updates(agent: AgentProcess | Past, session: str, *kinds: str) -> list[Message]:
@@ -95,6 +96,12 @@ def statuses(agent: AgentProcess | Past, session: str) -> list[str]:
     """How the calls of a session ended."""
     ended = [update.get("status") for update in updates(agent, session, "tool_call", "tool_call_update")]
     return [status for status in ended if status in ("completed", "failed")]
+
+
+def configured(agent: AgentProcess | Past, session: str) -> list[dict[str, str]]:
+    """What a session was said to work with, by option, one after the other."""
+    told = updates(agent, session, "config_option_update")
+    return [{option["id"]: option["currentValue"] for option in update["configOptions"]} for update in told]
 
 
 def first_child(agent: AgentProcess, session: str) -> str:
@@ -308,37 +315,135 @@ def test_a_launch_that_fails(parent: AgentProcess, model: ScriptedModel, tmp_pat
 # ------------------------------------------------------------------------------------------ children from before
 
 
+def take_up(agent: AgentProcess, method: str, session: str, work: Path) -> tuple[Past, Past]:
+    """Close a session and take it up again: what is told before the answer, and behind it."""
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    before = len(agent.seen)
+    number = agent.request(method, {"sessionId": session, "cwd": str(work), "mcpServers": []})
+    assert "result" in agent.answer(number)
+    # What follows the answer is written with it, and an answer to something else comes behind it.
+    agent.answer(agent.request("session/list", {}))
+    answered = next(i for i, item in enumerate(agent.seen) if i >= before and item.message.get("id") == number)
+    return Past(agent, before, answered), Past(agent, answered)
+
+
+def call_back(agent: AgentProcess, model: ScriptedModel, session: str, child: str, text: str) -> Past:
+    """A message that resumes a child; all that is told meanwhile."""
+    send = UseTool("SendMessage", {"to": child, "message": text, "summary": "again"})
+    model.on(f"tell it {text}", [[send], [Say("sent")], [Say("after")], [Say("more")]])
+    model.on(text, [[Say(f"heard {text}")]], subagent=True)
+    told = len(agent.seen)
+    assert agent.answer(agent.prompt(session, f"tell it {text}"))["result"]["stopReason"] == "end_turn"
+    return Past(agent, told)
+
+
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
 def test_children_from_before(parent: AgentProcess, model: ScriptedModel, tmp_path: Path, method: str) -> None:
-    """A load tells a child's past in the session that it had; after it, and after a resume, a message resumes the
-    child there, which is announced first where it was not told yet."""
-    model.on("start then leave", [[delegate("left child")], [Say("done")]])
-    model.on("left child", [[Say("child text"), say_something()], [Say("child result")]], subagent=True)
+    """After a load or a resume a message runs a child in its session from before; after a resume it is announced
+    first, behind its parent, which is told without a state."""
+    name = method.removeprefix("session/")
+    model.on(f"start {name}", [[delegate(f"middle {name}")], [Say("done")]])
+    model.on(f"middle {name}", [[delegate(f"deep {name}")], [Say("middle result")]], subagent=True)
+    model.on(f"deep {name}", [[Say("deep result")]], subagent=True)
     session = parent.new_session(tmp_path)
-    parent.answer(parent.prompt(session, "start then leave"))
-    [child] = children(parent, session)
-    parent.answer(parent.request("session/close", {"sessionId": session}))
-    before = len(parent.seen)
-    parent.answer(parent.request(method, {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}))
-
-    past = Past(parent, before)
+    parent.answer(parent.prompt(session, f"start {name}"))
+    [middle] = children(parent, session)
+    [deep] = children(parent, middle)
+    past, behind = take_up(parent, method, session, tmp_path)
     if method == "session/load":
-        assert states(past, session, child) == ["running", "idle"]
-        assert spoken(past, child) == [(session, child, "left child")]
-        assert text(past, child) == "child textchild result"
-        assert statuses(past, child) == ["completed"]
-        assert text(past, session) == "done"
-        assert updates(past, session, "tool_call") == []
+        assert states(past, session, middle) == states(past, middle, deep) == ["running", "idle"]
+        assert states(behind, session, middle) == states(behind, middle, deep) == ["idle"]
     else:
-        assert children(past, session) == []
+        assert children(past, session) == children(behind, session) == []
 
-    told = len(parent.seen)
-    send = UseTool("SendMessage", {"to": child, "message": f"again {method}", "summary": "again"})
-    model.on(f"go back {method}", [[send], [Say("sent")], [Say("after")], [Say("more")]])
-    model.on(f"again {method}", [[Say("second")]], subagent=True)
-    assert parent.answer(parent.prompt(session, f"go back {method}"))["result"]["stopReason"] == "end_turn"
-    now = Past(parent, told)
-    assert children(now, session) == [child]
-    assert states(now, session, child) == ["running", "idle end_turn"]
-    assert text(now, child) == "second"
-    assert (session, child, f"again {method}") in spoken(now, session)
+    now = call_back(parent, model, session, deep, f"again {name}")
+    assert states(now, middle, deep) == ["running", "idle end_turn"]
+    assert text(now, deep) == f"heard again {name}"
+    assert spoken(now, session) == [(session, deep, f"again {name}")]
+    assert spoken(now, deep) == [(session, deep, f"again {name}")]
+    assert updates(now, session, "tool_call") == []
+    announced = [item.update for item in now.seen if item.update.get("sessionUpdate") == "subagent_update"]
+    if method == "session/load":
+        assert [update["sessionId"] for update in announced] == [deep, deep]
+    else:
+        assert [update["sessionId"] for update in announced] == [middle, deep, deep]
+        assert announced[0] == {"sessionUpdate": "subagent_update", "sessionId": middle, **labels(f"middle {name}")}
+        assert announced[1]["capabilities"] == {"cancel": {}}
+
+
+def labels(prompt: str) -> dict[str, str]:
+    """How a child is called that was delegated this."""
+    return {"title": f"About {prompt}", "description": "general-purpose"}
+
+
+def test_the_past_of_children(parent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A load tells each child's past in the session that it had: what it was told and when, what it did, what it
+    reported, with what model, and how it ended; and behind the answer where each stands."""
+    session = parent.new_session(tmp_path)
+    model.on("first task", [[delegate("reporting child", model="haiku")], [Say("done")]])
+    model.on("reporting child", [[Say("child text"), say_something()], [Say("child result")]], subagent=True)
+    parent.answer(parent.prompt(session, "first task"))
+    call_back(parent, model, session, children(parent, session)[0], "please continue")
+    model.on("second task", [[delegate("unlucky child")], [Say("done")]])
+    model.on("unlucky child", [[wait_in(tmp_path)]], subagent=True)
+    prompt = parent.prompt(session, "second task")
+    wait_for_file(tmp_path / "started")
+    parent.cancel(session)
+    parent.answer(prompt)
+    model.on("third task", [[delegate("failing child")], [Say("it failed")]])
+    model.on("failing child", [[Fail(400)]], subagent=True)
+    parent.answer(parent.prompt(session, "third task"))
+
+    kept, unlucky, failing = children(parent, session)
+    live = {child: states(parent, session, child)[-1] for child in (unlucky, failing)}
+    assert live == {unlucky: "idle cancelled", failing: "idle error"}
+    past, behind = take_up(parent, "session/load", session, tmp_path)
+
+    assert children(past, session) == [kept, unlucky, failing]
+    assert not any("capabilities" in update for update in updates(past, session, "subagent_update"))
+    in_the_child = updates(past, kept, "session_message", "agent_message_chunk", "tool_call")
+    told = [update.get("content", [{}]) for update in in_the_child]
+    assert [said["text"] if isinstance(said, dict) else said[0].get("text") for said in told] == [
+        "reporting child",
+        "child text",
+        None,
+        "child result",
+        "please continue",
+        "heard please continue",
+    ]
+    assert spoken(past, session)[:3] == [
+        (session, kept, "reporting child"),
+        (kept, session, "child result"),
+        (session, kept, "please continue"),
+    ]
+    assert configured(past, kept) == [{"model": "haiku"}]
+    assert updates(past, session, "tool_call") == []
+    assert statuses(past, kept) == ["completed"]
+    ends = [(update["sessionId"], update["state"]) for update in updates(past, session, "subagent_update")][3:]
+    assert [child for child, _ in ends] == [failing, unlucky, kept]
+    assert [state.get("stopReason") for _, state in ends] == ["error", "cancelled", "end_turn"]
+    assert "scripted" in ends[0][1]["error"]["message"]
+    for child in (kept, unlucky, failing):
+        assert states(behind, session, child) == states(past, session, child)[-1:]
+        assert not any("capabilities" in update for update in updates(behind, session, "subagent_update"))
+
+
+def test_lost_history(model: ScriptedModel, tmp_path: Path) -> None:
+    """A child of which Claude Code has kept nothing stays a call, and the client is told how many there are."""
+    with AgentProcess(model, tmp_path / "home") as agent:
+        agent.initialize({"subagents": {}, "session": {"notices": {}}})
+        model.on("lose it", [[delegate("lost child")], [Say("done")]])
+        model.on("lost child", [[Say("lost result")]], subagent=True)
+        session = agent.new_session(tmp_path / "work")
+        agent.answer(agent.prompt(session, "lose it"))
+        for path in (tmp_path / "home").rglob("agent-*"):
+            path.unlink()
+        past, _ = take_up(agent, "session/load", session, tmp_path / "work")
+        assert children(past, session) == []
+        [call] = updates(past, session, "tool_call")
+        assert (call["name"], call["status"]) == ("Agent", "completed")
+        agent.wait_for(lambda seen: agent.updates("notice"), "a notice")
+        [notice] = agent.updates("notice")
+        assert notice["title"] == "Some subagent history is not available"
+        assert notice["description"] == "The history of 1 subagent of this session could not be restored."
+        assert notice["severity"] == "info"
