@@ -274,6 +274,7 @@ def _task(session: str, frame: Frame) -> Iterable[Message]:
         error=text_or_none(patch, "error") or text_or_none(frame, "error"),
         summary=text_or_none(frame, "summary"),
         reason=text_or_none(patch, "reason") or text_or_none(frame, "reason"),
+        parent=text_or_none(frame, "parent_task_id"),
     )
 
 

@@ -179,6 +179,7 @@ class ClaudeSession:
             given = self._given
             absence = self._leave()
             absence.hold(given.late)
+            self.feed(AgentGone(session=self.name, prompts=()))  # its work in the background ends with it
         await self._end_of(absence)
 
     # ------------------------------------------------------------------------------------------ its death

@@ -176,7 +176,8 @@ class TodoChanged(ToClient):
 class Task(ToClient):
     """Work beside the main thread: a subagent, a command in the background. `tool_use` is the call that began it.
 
-    `background` is None where Claude Code does not say; `run` grows with each run of the same task.
+    `background` is None where Claude Code does not say; `run` grows with each run of the same task; `parent` is the
+    task of the subagent that began it, None for the main thread's.
     """
 
     session: str
@@ -194,6 +195,7 @@ class Task(ToClient):
     error: str | None = None
     summary: str | None = None
     reason: str | None = None
+    parent: str | None = None
 
 
 @attrs.frozen(kw_only=True)

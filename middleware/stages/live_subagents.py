@@ -16,9 +16,10 @@ REMEMBERED = 1000
 """Subagents of a session that are remembered, ended ones for the case that they are resumed (reference S3)."""
 
 
-@attrs.define
+@attrs.define(eq=False)
 class _Subagent:
     call: str | None = None
+    parent: str | None = None
     background: bool = False
     run: str | None = None
     ended: bool = False
@@ -47,6 +48,7 @@ class LiveSubagents:
             return False
         known.run = message.run or known.run
         known.call = message.tool_use or known.call
+        known.parent = message.parent or known.parent
         if message.background is not None:
             known.background = message.background
         if message.state == "ended":
@@ -71,14 +73,23 @@ class LiveSubagents:
         return known is not None and known.lives
 
     def in_background(self, task: str | None) -> bool:
-        """Whether this is a subagent (by agent id) that lives in the background."""
+        """Whether this is a subagent (by agent id) that lives in the background, or is waited for by one that does."""
         known = self._known.get(task) if task is not None else None
-        return known is not None and known.background and known.lives
+        return known is not None and known.lives and any(each.background and each.lives for each in self._line(known))
 
     def owns(self, *calls: str | None) -> bool:
         """Whether one of these is the Agent call of a subagent that lives in the background (reference C27)."""
         named = [call for call in calls if call is not None]
-        return any(known.call in named for known in self._known.values() if known.background and known.lives)
+        return any(known.call in named and self.in_background(task) for task, known in self._known.items())
+
+    def _line(self, known: _Subagent) -> list[_Subagent]:
+        """A subagent and those above it; a circle, which nobody should say, ends where it closes."""
+        seen: list[_Subagent] = []
+        above: _Subagent | None = known
+        while above is not None and above not in seen:
+            seen.append(above)
+            above = self._known.get(above.parent or "")
+        return seen
 
     def _forget(self) -> None:
         if len(self._known) > REMEMBERED:

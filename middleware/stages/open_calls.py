@@ -102,6 +102,7 @@ class Calls:
     calls: dict[str, Call] = attrs.field(factory=dict)
     streaming: dict[tuple[Lane, int], tuple[Call, PartialObject]] = attrs.field(factory=dict)
     background: set[str] = attrs.field(factory=set)  # calls whose work goes on beside the turn
+    closing: bool = False  # the client closes the session: nothing goes on
     ended: dict[str, Ended] = attrs.field(factory=dict)
     tasks: dict[str, str] = attrs.field(factory=dict)  # a task -> the call that began it
     terminals: dict[str, Call] = attrs.field(factory=dict)  # ended calls whose command still runs
@@ -119,11 +120,18 @@ class Calls:
     @property
     def foreground(self) -> list[Call]:
         """The open calls of work that has ended: all but those of a running background subagent, and its launch."""
-        return [
-            call
-            for call in self.calls.values()
-            if call.tool_use not in self.background and call.parent not in self.background
-        ]
+        return [call for call in self.calls.values() if self.closing or not self._is_beside(call)]
+
+    def _is_beside(self, call: Call) -> bool:
+        """Whether a call is work in the background: begins it, or is done in it, however deep."""
+        seen: set[str] = set()
+        at: Call | None = call
+        while at is not None and at.tool_use not in seen:
+            if at.tool_use in self.background or at.parent in self.background:
+                return True
+            seen.add(at.tool_use)
+            at = self.calls.get(at.parent or "")
+        return False
 
 
 def remember(known: dict[str, Any], key: str, value: Any) -> None:

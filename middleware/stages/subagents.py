@@ -101,6 +101,8 @@ class Subagents(Stage):
         if message.session is not None and self._root_of(message.session) is not None:
             return self._refused(message)
         self._setups.made(message)
+        if message.session is not None and message.ends_session:
+            self._family(message.session).cancels += 1  # whoever asks is being stopped, and does not go on
         if message.session is not None and wished_options(message).get("forwardSubagentText") is True:
             self._transcripts.add(message.session)
         return message

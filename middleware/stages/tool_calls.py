@@ -15,12 +15,14 @@ import attrs
 from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import (
+    AgentGone,
     Initialized,
     MemoryRecalled,
     Message,
     MessageStarted,
     PermissionAsk,
     PermissionRequest,
+    Request,
     SessionClosed,
     SessionOpened,
     SessionRestarted,
@@ -69,6 +71,12 @@ class ToolCalls(Stage):
     @on(SessionOpened)
     def _opened(self, message: SessionOpened, context: Context) -> Outcome:
         self._session(message.session).cwd = message.cwd
+        return message
+
+    @on(Request)
+    def _request(self, message: Request, context: Context) -> Outcome:
+        if message.ends_session and message.session in self._sessions:
+            self._sessions[message.session].closing = True
         return message
 
     # ------------------------------------------------------------------------------------------ surfaces
@@ -229,6 +237,19 @@ class ToolCalls(Stage):
                     {"errorKind": "incomplete_tool_call"},
                 ),
             )
+        yield message
+
+    @on(AgentGone)
+    def _gone(self, message: AgentGone, context: Context) -> Iterator[Message]:
+        """With Claude Code its work in the background has ended too: its calls are over before a prompt is answered."""
+        session = self._session(message.session)
+        without = STOPPED if message.failure is None else NO_RESULT
+        for call in list(session.calls.values()):
+            yield from self._fail(message.session, call, without if call.dispatched else NEVER_RAN)
+        for call in session.terminals.values():
+            yield from self._send(message.session, call_changes.terminal_end(call))
+        session.terminals.clear()
+        session.background.clear()
         yield message
 
     @on(SessionRestarted, SessionClosed)

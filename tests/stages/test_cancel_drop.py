@@ -468,6 +468,14 @@ def test_the_launch_of_a_background_subagent(run: StepRunner) -> None:
     ("tasks", "lives"),
     [
         ((subagent("a", background=False),), False),
+        ((subagent("b"), subagent("a", background=False, parent="b")), True),
+        (
+            (subagent("c"), subagent("b", background=False, parent="c"), subagent("a", background=False, parent="b")),
+            True,
+        ),
+        ((subagent("b", background=False), subagent("a", background=False, parent="b")), False),
+        ((subagent("b"), subagent("a", background=False, parent="b"), subagent("b", "ended")), False),
+        ((subagent("b", background=False, parent="a"), subagent("a", background=False, parent="b")), False),
         ((subagent("a", background=None),), False),
         ((subagent("a", subagent=False),), False),
         ((subagent("a"), subagent("a", "ended")), False),
@@ -491,6 +499,11 @@ def test_the_launch_of_a_background_subagent(run: StepRunner) -> None:
     ],
     ids=[
         "in the foreground",
+        "waited for by one in the background",
+        "below that",
+        "waited for by one in the foreground",
+        "waited for by one that has ended",
+        "a circle",
         "nobody knows where",
         "a command",
         "ended",

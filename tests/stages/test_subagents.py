@@ -525,16 +525,19 @@ def test_an_answer_in_the_clients_place() -> None:
     assert wire(run)[-1] == "s: child c running"
 
 
-@pytest.mark.parametrize("cancelled", [None, "s", "c"])
-def test_withdrawn(cancelled: str | None) -> None:
+@pytest.mark.parametrize(
+    "stop",
+    [None, Cancel(session=S), Cancel(session="c"), Request(request=1, method="session/close", params=None, session=S)],
+)
+def test_withdrawn(stop: Message | None) -> None:
     """A withdrawn ask is taken back in the child's session; the child runs again, unless it is being stopped."""
     run = with_child()
     run.feed(ask()).run()
-    if cancelled is not None:
-        run.feed(Cancel(session=cancelled)).run()
+    if stop is not None:
+        run.feed(stop).run()
     run.client.clear()
     run.feed(AskWithdrawn(session=S, ask="q")).run()
-    assert wire(run) == ["c: withdrawn q", *(["s: child c running"] if cancelled is None else [])]
+    assert wire(run) == ["c: withdrawn q", *(["s: child c running"] if stop is None else [])]
 
 
 def test_ask_of_an_unknown_child() -> None:

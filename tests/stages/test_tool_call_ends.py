@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from middleware import Message
+from middleware.errors import Failure
 from middleware.messages import (
+    AgentGone,
     MemoryRecalled,
+    Request,
     SessionClosed,
     SessionRestarted,
     Task,
@@ -89,6 +92,39 @@ def test_background_work_goes_on() -> None:
     assert [line["sessionUpdate"] for line in wire(made.client)] == ["tool_call", "tool_call"]
     made.feed(SessionRestarted(session=SESSION)).run()
     assert [line["status"] for line in wire(made.client)[2:]] == ["failed", "failed"]
+
+
+def test_what_background_work_waits_for_goes_on() -> None:
+    """What a subagent in the background has begun and waits for goes on with it, however deep."""
+    task = Task(session=SESSION, task="a1", state="running", tool_use="t", subagent=True, background=True)
+    inner = [use("Agent", {}, "u", parent="t"), use("Agent", {}, "v", parent="u"), use("Bash", BASH, "w", parent="v")]
+    itself = use("Agent", {}, "x", parent="x")
+    made = runner(ToolCalls()).feed(use("Agent"), task, *inner, itself, WorkStopped(session=SESSION)).run()
+    assert [line["toolCallId"] for line in wire(made.client) if line.get("status") == "failed"] == ["x"]
+
+
+@pytest.mark.parametrize("method", ["session/close", "session/delete", "session/set_mode"])
+def test_nothing_goes_on_in_a_session_that_is_closed(method: str) -> None:
+    """A session that is closed spares nothing: what works in the background is over before the prompt's answer."""
+    task = Task(session=SESSION, task="a1", state="running", tool_use="t", subagent=True, background=True)
+    made = runner(ToolCalls()).feed(use("Agent"), task, use("Bash", BASH, "inner", parent="t"))
+    made.feed(Request(request=2, method=method, params=None, session=SESSION))
+    made.feed(WorkStopped(session=SESSION), ended("cancelled")).run()
+    failed = [line for line in wire(made.client) if line.get("status") == "failed"]
+    assert len(failed) == (0 if method == "session/set_mode" else 2)
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"), [(None, STOPPED), (Failure.internal("it died"), NO_RESULT)], ids=["closed", "died"]
+)
+def test_background_work_ends_with_claude_code(failure: Failure | None, text: str) -> None:
+    """When Claude Code is gone nothing of it goes on: every call is over before it is told, and so before an answer."""
+    task = Task(session=SESSION, task="a1", state="running", tool_use="t", subagent=True, background=True)
+    made = runner(ToolCalls()).feed(use("Agent"), task, use("Bash", BASH, "inner", parent="t"), use("Read", {}, "main"))
+    made.feed(AgentGone(session=SESSION, failure=failure), ended("cancelled")).run()
+    assert [line.get("status") for line in wire(made.client)] == [*["pending"] * 3, *["failed"] * 3]
+    assert texts(wire(made.client)[4]) == [text]
+    assert [type(message) for message in made.client[-2:]] == [AgentGone, TurnEnded]
 
 
 def test_background_work_that_ended_is_closed() -> None:

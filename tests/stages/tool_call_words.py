@@ -6,6 +6,7 @@ from typing import Any
 
 from middleware import Message
 from middleware.messages import (
+    AgentGone,
     PermissionAsk,
     SessionRestarted,
     ToolDenied,
@@ -53,6 +54,7 @@ ENDS: dict[str, Message] = {
     "stopped": WorkStopped(session=SESSION),
     "turn": ended(),
     "restarted": SessionRestarted(session=SESSION),
+    "gone": AgentGone(session=SESSION),
 }
 
 SCRIPT: list[Message] = [

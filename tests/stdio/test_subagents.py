@@ -104,6 +104,11 @@ def configured(agent: AgentProcess | Past, session: str) -> list[dict[str, str]]
     return [{option["id"]: option["currentValue"] for option in update["configOptions"]} for update in told]
 
 
+def asked_in(seen: list[Seen]) -> list[Message]:
+    """The permission requests in this."""
+    return [item.message for item in seen if item.message.get("method") == "session/request_permission"]
+
+
 def first_child(agent: AgentProcess, session: str) -> str:
     found: str = agent.wait_for(lambda seen: next(iter(children(agent, session)), None), "a child session")
     return found
@@ -263,6 +268,67 @@ def test_cancel_with_a_background_child(parent: AgentProcess, model: ScriptedMod
     parent.cancel(child)
     parent.wait_for(lambda seen: states(parent, session, child)[-1] == "idle cancelled", "the child's end")
     parent.wait_for(lambda seen: statuses(parent, child) == ["failed"], "the end of its call")
+
+
+def test_cancel_spares_what_the_background_waits_for(
+    parent: AgentProcess, model: ScriptedModel, tmp_path: Path
+) -> None:
+    """What a child in the background has begun and waits for outlives the cancel with it: its words, its permission,
+    its file."""
+    stand, gate, path = model.gate(), model.gate(), tmp_path / "deep.txt"
+    launch = delegate("sparing child", run_in_background=True)
+    model.on("spare all of it", [[launch], [Say("parent"), Wait(stand)], [Say("after")]])
+    model.on("sparing child", [[delegate("spared grandchild")], [Say("middle")]], subagent=True)
+    model.on("spared grandchild", [[Wait(gate), Say("deep text"), write(path)], [Say("deep result")]], subagent=True)
+    session = parent.new_session(tmp_path)
+    prompt = parent.prompt(session, "spare all of it")
+    gate.wait_reached()
+    stand.wait_reached()
+    parent.cancel(session)
+    assert parent.answer(prompt)["result"]["stopReason"] == "cancelled"
+    gate.open()
+    stand.open()
+    [child] = children(parent, session)
+    parent.wait_for(lambda seen: states(parent, session, child)[-1] == "idle end_turn", "the end of the child")
+    [grandchild] = children(parent, child)
+    assert text(parent, grandchild) == "deep textdeep result"
+    assert statuses(parent, grandchild) == ["completed"]
+    assert path.exists()
+
+
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
+def test_close_while_a_child_asks(parent: AgentProcess, model: ScriptedModel, tmp_path: Path, background: bool) -> None:
+    """A session is closed while its child waits for a permission: that is withdrawn, the child does not run again, and
+    its call is over before the prompt is answered, wherever it worked."""
+    kind = "background" if background else "foreground"
+    stand, path = model.gate(), tmp_path / "never.txt"
+    launch = delegate(f"asking {kind}", run_in_background=background)
+    model.on(f"close {kind}", [[launch], [Say("parent"), Wait(stand)]])
+    model.on(f"asking {kind}", [[write(path)], [Say("never")]], subagent=True)
+    session = parent.new_session(tmp_path)
+    choose, parent.choose = parent.choose, None
+    before = len(parent.seen)
+    try:
+        prompt = parent.prompt(session, f"close {kind}")
+        parent.wait_for(lambda seen: asked_in(seen[before:]), "the child's permission request")
+        closing = parent.request("session/close", {"sessionId": session})
+        assert parent.answer(prompt)["result"]["stopReason"] == "cancelled"
+        parent.answer(closing)
+    finally:
+        parent.choose = choose
+        stand.open()
+    past = Past(parent, before)
+    [child] = children(past, session)
+    assert [request["params"]["sessionId"] for request in asked_in(past.seen)] == [child]
+    assert states(past, session, child) in (
+        ["running", "requires_action", "idle"],
+        ["running", "requires_action", "idle cancelled"],
+    )
+    assert statuses(past, child) == ["failed"]
+    told = [index for index, item in enumerate(past.seen) if item.update.get("status") == "failed"]
+    answered = next(index for index, item in enumerate(past.seen) if item.message.get("id") == prompt)
+    assert told[-1] < answered
+    assert not path.exists()
 
 
 def test_message_to_a_child(parent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
