@@ -37,8 +37,14 @@ class SessionOptions:
     initialize: Mapping[str, Any] = attrs.field(repr=False)
 
 
-def session_options(request: acp.NewSessionRequest, session: str) -> SessionOptions:
+def session_options(request: acp.NewSessionRequest, session: str, *, stops_subagents: bool = False) -> SessionOptions:
     """The options of a new session with this id.
+
+    Args:
+        request: what the client asked for.
+        session: the id.
+        stops_subagents: the client can stop one subagent, so that a cancel of the whole spares those in the background
+            (reference 7.3, X2). Of any other client a cancel is the only way to stop them.
 
     Raises:
         WrongOption: the client asked for something that no session can be started with.
@@ -63,8 +69,8 @@ def session_options(request: acp.NewSessionRequest, session: str) -> SessionOpti
         extra_args={**client_options.extra_arguments(wished), "replay-user-messages": None},
         cli_path=os.environ.get("CLAUDE_CODE_EXECUTABLE") or None,
     )
-    # A cancel spares work in the background: each task can be stopped by itself (reference 7.3, X2).
-    initialize = {"perTaskStopAffordance": True, **client_options.initialize_members(wished)}
+    initialize = {"perTaskStopAffordance": True} if stops_subagents else {}
+    initialize |= client_options.initialize_members(wished)
     initialize |= _system_prompt(request, wished)
     return SessionOptions(options, initialize)
 

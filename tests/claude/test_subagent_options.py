@@ -10,16 +10,23 @@ from acpbridge.claude.options import MCP_STARTS_WITHIN, SessionOptions, session_
 from middleware import acp
 
 
-def started(**options: Any) -> SessionOptions:
+def started(stops_subagents: bool = False, **options: Any) -> SessionOptions:
     meta = {"claudeCode": {"options": options}} if options else None
-    return session_options(acp.NewSessionRequest(cwd="/", mcp_servers=[], meta=meta), "s")
+    request = acp.NewSessionRequest(cwd="/", mcp_servers=[], meta=meta)
+    return session_options(request, "s", stops_subagents=stops_subagents)
 
 
 def test_subagents() -> None:
-    """Subagents' words are sent, whoever is shown them; a cancel spares the background, unless the client says not."""
+    """Subagents' words are sent, whoever is shown them."""
     assert started().sdk.forward_subagent_text is True
-    assert started().initialize["perTaskStopAffordance"] is True
-    assert started(perTaskStopAffordance=False).initialize["perTaskStopAffordance"] is False
+
+
+def test_what_a_cancel_spares() -> None:
+    """A cancel spares the background for a client that can stop one subagent, unless the client says otherwise."""
+    assert started(True).initialize["perTaskStopAffordance"] is True
+    assert "perTaskStopAffordance" not in started().initialize
+    for stops in (True, False):
+        assert started(stops, perTaskStopAffordance=not stops).initialize["perTaskStopAffordance"] is not stops
 
 
 def test_questions() -> None:

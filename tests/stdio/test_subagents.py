@@ -143,6 +143,30 @@ def test_flat_with_text(flat: AgentProcess, model: ScriptedModel, tmp_path: Path
     assert child["_meta"]["claudeCode"]["parentToolUseId"] == updates(flat, session, "tool_call")[0]["toolCallId"]
 
 
+def test_flat_cancel(flat: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A client without child sessions can stop a child in the background by a cancel only: that ends it, and its call
+    before the answer."""
+    stand = model.gate()
+    launch = delegate("flat background", run_in_background=True)
+    model.on("stop it flat", [[launch], [Say("parent"), Wait(stand)], [Say("after")]])
+    model.on("flat background", [[wait_in(tmp_path)]], subagent=True)
+    session = flat.new_session(tmp_path)
+    prompt = flat.prompt(session, "stop it flat")
+    wait_for_file(tmp_path / "started")
+    stand.wait_reached()
+    flat.cancel(session)
+    assert flat.answer(prompt)["result"]["stopReason"] == "cancelled"
+    stand.open()
+    assert statuses(flat, session) == ["completed", "failed"]
+    [change] = [update for update in updates(flat, session, "tool_call_update") if "task" in claude_code(update)]
+    assert claude_code(change)["task"]["status"] == "stopped"
+
+
+def claude_code(update: Message) -> Message:
+    found: Message = update.get("_meta", {}).get("claudeCode", {})
+    return found
+
+
 def test_command_in_the_background(flat: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
     """A command that outlives its call: the call is over at once, and says how the command ended when it has."""
     command = {"command": "echo background", "run_in_background": True}
