@@ -380,6 +380,13 @@ RULES = (
         f"{IN_DROP}test_the_end_of_other_tasks",
     ),
     Rule(
+        "What a subagent in the background waits for is in the background, too.",
+        SUBAGENTS,
+        "any(each.background and each.lives for each in self._line(known))",
+        "known.background",
+        f"{IN_DROP}test_which_subagents_live_in_the_background",
+    ),
+    Rule(
         "A subagent that the level misses does not live.",
         SUBAGENTS,
         "                known.unlisted = name not in tasks\n",
