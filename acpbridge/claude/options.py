@@ -24,8 +24,15 @@ _ENVIRONMENT = {
     "CLAUDE_CODE_STARTUP_FAILURE_RESULTS": "1",
 }
 
-MCP_STARTS_WITHIN = 15.0
-"""Seconds for which a server that does not start holds the first prompt; Claude Code's own bound is 30 s."""
+MCP_HOLDS_FOR = 5.0
+"""Seconds after its start for which Claude Code lets servers that still connect hold the first prompt.
+
+Without this variable it is the time that a server has to start (`MCP_TIMEOUT`, 30 s). Those are two things: a server
+that is late goes on connecting, its tools come with a later prompt, and the stage `McpServers` names it meanwhile. Five
+seconds are enough for a server that a package runner starts from its cache, and a prompt is not yet taken for lost.
+"""
+
+_HOLD = "CLAUDE_CODE_MCP_STARTUP_WAIT_MS"
 
 
 @attrs.frozen
@@ -65,7 +72,7 @@ def session_options(request: acp.NewSessionRequest, session: str, *, stops_subag
         forward_subagent_text=True,  # who is shown it is decided in the stage `Subagents`
         mcp_servers={**client_options.mcp_servers(wished), **mcp_servers(request.mcp_servers)},
         settings=client_options.settings(wished),
-        env={**_mcp_timeout(), **client_options.environment(wished), **_ENVIRONMENT},
+        env={**_mcp_hold(), **client_options.environment(wished), **_ENVIRONMENT},
         extra_args={**client_options.extra_arguments(wished), "replay-user-messages": None},
         cli_path=os.environ.get("CLAUDE_CODE_EXECUTABLE") or None,
     )
@@ -80,9 +87,9 @@ def wished_options(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     return _mapping(_mapping(meta or {}, "claudeCode"), "options")
 
 
-def _mcp_timeout() -> dict[str, str]:
-    """How long a server may take to start, and with it the first prompt to begin, unless the user has said so."""
-    return {} if "MCP_TIMEOUT" in os.environ else {"MCP_TIMEOUT": str(round(MCP_STARTS_WITHIN * 1000))}
+def _mcp_hold() -> dict[str, str]:
+    """How long servers may hold the first prompt, unless the user has said so."""
+    return {} if _HOLD in os.environ else {_HOLD: str(round(MCP_HOLDS_FOR * 1000))}
 
 
 def mcp_servers(servers: Any) -> dict[str, Any]:

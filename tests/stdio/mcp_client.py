@@ -19,8 +19,15 @@ SERVER = Path(__file__).parents[1] / "mcp_server.py"
 LEGACY = {"MCP_PROTOCOL_NEGOTIATION": "legacy"}
 """Has Claude Code speak the protocol in which a server may ask by itself; the newest one has no such way back."""
 
-PATIENT = {"claudeCode": {"options": {"env": {"MCP_TIMEOUT": "60000"}}}}
-"""The `_meta` of a session whose servers have a minute to start: a busy machine takes longer than a user would wait."""
+
+
+def patient(hold: str = "60000", start: str = "60000") -> dict[str, Any]:
+    """The `_meta` of a session whose servers have this long to start, and may hold the first prompt (milliseconds)."""
+    return {"claudeCode": {"options": {"env": {"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": hold, "MCP_TIMEOUT": start}}}}
+
+
+PATIENT = patient()
+"""Of a minute each: a busy machine takes longer than a user would wait."""
 
 
 def server(name: str, **environment: str) -> dict[str, Any]:
