@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from middleware.tools.unseen import plain, spelled
+
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|]")
 _LINE_BREAKS = re.compile(r"\s*[\r\n]+\s*")
 _CODE = re.compile(r"-?\d+")
@@ -13,15 +15,15 @@ _LONGEST = 160
 
 
 def code(text: str) -> str:
-    """A code span: its fence is longer than any run of backticks in it."""
-    text = _LINE_BREAKS.sub(" ", text)
+    """A code span: its fence is longer than any run of backticks in it. It holds names, which a person may type."""
+    text = _LINE_BREAKS.sub(" ", spelled(text))
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     padded = text.startswith("`") or text.endswith("`") or (text.startswith(" ") and text.endswith(" "))
     return f"{fence} {text} {fence}" if padded else f"{fence}{text}{fence}"
 
 
 def escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda match: "\\" + match[0], _LINE_BREAKS.sub(" ", text))
+    return _SPECIAL.sub(lambda match: "\\" + match[0], _LINE_BREAKS.sub(" ", plain(text)))
 
 
 def clean_error(error: str) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 from middleware import acp
 from middleware.messages import Update
+from middleware.tools.text import one_line
+from middleware.tools.unseen import spelled
 
 
 def server_notice(session: str, server: str, status: str, *, notices: bool) -> Update | None:
@@ -15,7 +17,7 @@ def server_notice(session: str, server: str, status: str, *, notices: bool) -> U
         return None
     severity, title, description = known
     meta = {"claudeCode": {"kind": "mcpServerStatus", "server": server, "status": status}}
-    return notice(session, severity, title.format(server), description, meta, notices=notices)
+    return notice(session, severity, title.format(one_line(spelled(server))), description, meta, notices=notices)
 
 
 def notice(session: str, severity: Any, title: str, description: str, meta: dict[str, Any], *, notices: bool) -> Update:

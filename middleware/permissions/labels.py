@@ -14,6 +14,7 @@ import attrs
 
 from middleware.tools import paths
 from middleware.tools.text import one_line
+from middleware.tools.unseen import spelled
 
 from .suggestions import Update
 
@@ -99,7 +100,7 @@ def short_paths(full: Sequence[str]) -> list[str]:
         while length < len(parts) and any(other[-length:] == parts[-length:] for other in others):
             length += 1
         separator = paths.flavour(path).sep
-        short.append(one_line(separator.join(parts[-length:])) + separator if parts else path)
+        short.append(one_line(spelled(separator.join(parts[-length:]))) + separator if parts else path)
     return short
 
 
@@ -156,7 +157,7 @@ def file_label(access: FileAccess, updates: Sequence[Update]) -> str | None:
         return everywhere
     if not access.path or _is_inside(paths.absolute(access.path, access.cwd), access.cwd):
         return everywhere if not outside else None
-    names = _unique(one_line(paths.name(directory)) for directory in outside or [access.directory])
+    names = _unique(one_line(spelled(paths.name(directory))) for directory in outside or [access.directory])
     if not all(names):
         return None  # the root of a disk has no name, and is too much to be called "this directory"
     where = _paths([f"{name}/" for name in names])

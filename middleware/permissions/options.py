@@ -13,6 +13,7 @@ import attrs
 from middleware import acp
 from middleware.messages import PermissionAsk
 from middleware.tools.text import one_line
+from middleware.tools.unseen import spelled
 from middleware.tools.views import text_of
 
 from . import labels
@@ -59,7 +60,7 @@ class _Asked:
 
     @property
     def label(self) -> str:
-        return display_name(self.ask) or one_line(self.ask.name)
+        return display_name(self.ask) or one_line(spelled(self.ask.name))
 
 
 def offer(ask: PermissionAsk, around: Surroundings) -> tuple[Choice, ...]:
@@ -88,7 +89,7 @@ def display_name(ask: PermissionAsk) -> str:
 
 def host(ask: PermissionAsk) -> str:
     """The host that a sandboxed command wants to reach; "" where it is not said."""
-    name = one_line(text_of(ask.input, "host"))
+    name = one_line(spelled(text_of(ask.input, "host")))
     return name if len(name) <= NAME else ""
 
 

@@ -10,7 +10,8 @@ from middleware import acp
 from middleware.messages import PermissionAsk, PermissionRequest
 from middleware.profile import ClientProfile
 from middleware.tools import describe_use, raw_input, terminals
-from middleware.tools.text import fenced_json, legal, one_line, text_content, without_controls
+from middleware.tools.text import fenced_json, legal, one_line, text_content
+from middleware.tools.unseen import plain, spelled
 
 from .options import COMPUTER_USE, Choice, display_name, host
 
@@ -53,7 +54,7 @@ def _call(ask: PermissionAsk, profile: ClientProfile, cwd: str, parent: str | No
     content = list(terminals.shown_content(view, call_of(ask), profile))
     computer = ask.name.startswith(COMPUTER_USE)
     if not content and (ask.name == SANDBOX or computer):
-        content = [text_content(fenced_json(dict(ask.input)))]
+        content = [text_content(spelled(fenced_json(dict(ask.input))))]
     locations = list(view.locations) if view.locations is not None else None
     blocked = ask.blocked_path or ""
     if _is_path(blocked) and not any(location.path == blocked for location in locations or ()):
@@ -88,7 +89,7 @@ def _call_meta(ask: PermissionAsk, parent: str | None) -> dict[str, Any] | None:
 
 def _meta(ask: PermissionAsk, title: str, profile: ClientProfile) -> dict[str, Any]:
     told: dict[str, Any] = {"version": 1, "title": heading(ask, title)}
-    reason = without_controls(legal(ask.decision_reason or "")).strip()
+    reason = plain(legal(ask.decision_reason or "")).strip()
     if reason and len(reason) <= TEXT:
         told["description"] = f"Reason: {reason}"
     meta: dict[str, Any] = {"permission": told}
@@ -103,6 +104,6 @@ def heading(ask: PermissionAsk, title: str) -> str:
     if ask.name == "ExitPlanMode":
         return "Ready to code?"
     if ask.name in _COMMANDS:
-        return without_controls(title) or "Use tool?"
+        return plain(title) or "Use tool?"
     line = one_line(title)
     return line if 0 < len(line) <= TEXT else "Use tool?"

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from middleware.tools.unseen import is_seen
+
 Update = dict[str, Any]
 """A `PermissionUpdate`, in Claude Code's own spelling."""
 
@@ -27,7 +29,7 @@ TOOL_NAME, RULE, DIRECTORY = 512, 10_000, 4096
 
 _RULE = {"toolName": TOOL_NAME, "ruleContent": RULE}
 
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class _Invalid(Exception):
@@ -55,7 +57,10 @@ def is_tool_name(value: Any) -> bool:
 
 
 def _is_text(value: Any, most: int) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= most and bool(value.strip()) and not _CONTROLS.search(value)
+    """A text in which something is not seen cannot be named truly either (5.10 says it of control characters)."""
+    if not isinstance(value, str) or not 0 < len(value) <= most or not value.strip():
+        return False
+    return is_seen(value) and not _SURROGATES.search(value)
 
 
 def _check(holds: bool) -> None:

@@ -1,9 +1,10 @@
-"""Questions to the person: how AskUserQuestion is put, and what the answer means. Pure functions (reference 10.1)."""
+"""Questions to the person: how they are put, and what the answers mean. Pure functions (reference 10.1 and 10.2)."""
 
 from __future__ import annotations
 
 from .asked import Asked, asked_in
 from .choices import DISMISS, choice_of, choices_for
+from .foreign import shown_schema, shown_url
 from .form import answers_from, form_for
 from .outcome import Answers, updated_input
 
@@ -16,5 +17,7 @@ __all__ = [
     "choice_of",
     "choices_for",
     "form_for",
+    "shown_schema",
+    "shown_url",
     "updated_input",
 ]

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from middleware.tools.unseen import apart, plain
+
 from .asked import Asked, Option
 from .outcome import Answers
 
@@ -20,6 +22,8 @@ _OWN = {
 def form_for(questions: Sequence[Asked], *, air: bool = False) -> tuple[str, dict[str, Any]]:
     """The message and the schema of the form: a choice and a free text a question, none of them required.
 
+    Only what is shown is made plain: an option's `const` is its label as it came, by which Claude Code knows it.
+
     `air` adds what JetBrains AIR wants to know of the free text.
     """
     properties: dict[str, Any] = {}
@@ -33,7 +37,7 @@ def form_for(questions: Sequence[Asked], *, air: bool = False) -> tuple[str, dic
                 "_meta": {"jetbrains": {"air": {"customAnswer": custom}}, "_askUserQuestionCustomAnswer": custom},
             }
         properties[f"question_{index}_custom"] = own
-    message = questions[0].question if len(questions) == 1 else SEVERAL
+    message = plain(questions[0].question) if len(questions) == 1 else SEVERAL
     return message, {"type": "object", "properties": properties}
 
 
@@ -58,20 +62,21 @@ def answers_from(questions: Sequence[Asked], content: Mapping[str, Any]) -> Answ
 
 
 def _choice(asked: Asked, *, alone: bool) -> dict[str, Any]:
-    options = [_option(option) for option in asked.options]
+    names = apart([option.label for option in asked.options])
+    options = [_option(option, name) for option, name in zip(asked.options, names, strict=True)]
     words = {"title": asked.header, "description": None if alone else asked.question}
-    told = {key: value for key, value in words.items() if value is not None}
+    told = {key: plain(value) for key, value in words.items() if value is not None}
     if asked.several:
         return {"type": "array", **told, "items": {"anyOf": options}}
     return {"type": "string", **told, "oneOf": options}
 
 
-def _option(option: Option) -> dict[str, Any]:
-    told: dict[str, Any] = {"const": option.label, "title": option.label}
+def _option(option: Option, name: str) -> dict[str, Any]:
+    told: dict[str, Any] = {"const": option.label, "title": name}
     if option.description is not None:
-        told["description"] = option.description
+        told["description"] = plain(option.description)
     if option.preview is not None:
-        told["_meta"] = {"_claude/askUserQuestionOption": {"preview": option.preview}}
+        told["_meta"] = {"_claude/askUserQuestionOption": {"preview": plain(option.preview)}}
     return told
 
 

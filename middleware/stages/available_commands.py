@@ -24,6 +24,7 @@ from middleware.messages import (
     Update,
 )
 from middleware.stage import Context, Outcome, Stage, on
+from middleware.tools.unseen import is_seen, plain
 
 OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 """The requests that open a session."""
@@ -127,7 +128,8 @@ def available(
 ) -> list[acp.AvailableCommand]:
     """What of Claude Code's commands a client can offer, and ours; of a name the first one.
 
-    `server:prompt (MCP)` is offered as `mcp:server:prompt`. A name with blanks is not offered: nobody could type it.
+    `server:prompt (MCP)` is offered as `mcp:server:prompt`. A name with blanks, or with characters that are not seen,
+    is not offered: nobody could type it.
     """
     offered: dict[str, acp.AvailableCommand] = {}
     for command in commands:
@@ -136,7 +138,7 @@ def available(
             continue
         if name.endswith(_SUFFIX):
             name = f"mcp:{name.removesuffix(_SUFFIX)}"
-        if name and not any(character.isspace() for character in name):
+        if name and is_seen(name) and not any(character.isspace() for character in name):
             offered.setdefault(name, _command(name, command))
     for mine in own:
         offered.setdefault(mine.name, mine)
@@ -148,6 +150,6 @@ def _command(name: str, command: Mapping[str, Any]) -> acp.AvailableCommand:
     hint = " ".join(str(part) for part in hint) if isinstance(hint, list) else hint
     return acp.AvailableCommand(
         name=name,
-        description=description if isinstance(description, str) else "",
-        input=acp.UnstructuredCommandInput(hint=hint) if isinstance(hint, str) and hint else None,
+        description=plain(description) if isinstance(description, str) else "",
+        input=acp.UnstructuredCommandInput(hint=plain(hint)) if isinstance(hint, str) and hint else None,
     )

@@ -37,7 +37,10 @@ from middleware.messages import (
     SessionClosed,
 )
 from middleware.profile import ClientProfile
+from middleware.questions import shown_url
 from middleware.stage import Context, Expired, Outcome, Stage, on
+from middleware.tools.text import one_line
+from middleware.tools.unseen import spelled
 
 from .setup_requests import SetupRequests
 
@@ -201,9 +204,9 @@ class McpServers(Stage):
             yield Elicitation(
                 session=name,
                 ask=sign_in.ask,
-                message=f"Authenticate with MCP server {sign_in.server}",
+                message=f"Authenticate with MCP server {one_line(spelled(sign_in.server or ''))}",
                 mode="url",
-                url=url,
+                url=shown_url(url),
                 elicitation=sign_in.elicitation,
                 server=sign_in.server,
             )

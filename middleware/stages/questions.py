@@ -2,9 +2,9 @@
 
 Owns the questions that are open. AskUserQuestion comes as an ask for a permission and is put as a form; to a client
 without forms its questions are put one after the other, as permission requests with one option a choice. What an MCP
-server asks goes out as it came, or is refused at once where the client cannot be asked that. Whether anything may be
-asked at this moment is `CancelDrop`'s question, which stands on the client's side; the words are in
-`middleware.questions`.
+server asks goes out as it came (less what is not seen), or is refused at once where the client cannot be asked that.
+Whether anything may be asked at this moment is `CancelDrop`'s question, which stands on the client's side; the words
+are in `middleware.questions`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,12 @@ from middleware.questions import (
     choice_of,
     choices_for,
     form_for,
+    shown_schema,
+    shown_url,
     updated_input,
 )
 from middleware.stage import Context, Outcome, Stage, on
+from middleware.tools.unseen import plain
 
 from .open_calls import remember
 
@@ -168,10 +171,12 @@ class Questions(Stage):
             return message
         if not (self._profile.elicitation_url if message.mode == "url" else self._profile.elicitation_form):
             return message.denied(NOT_ASKABLE)
+        message = attrs.evolve(message, message=plain(message.message))
         if message.mode == "url":
-            message = attrs.evolve(message, elicitation=message.elicitation or self.new_uuid())
+            url = shown_url(message.url or "")
+            message = attrs.evolve(message, url=url, elicitation=message.elicitation or self.new_uuid())
         else:
-            schema = {**message.schema, "type": "object", "properties": message.schema.get("properties") or {}}
+            schema = shown_schema(message.schema)
             try:
                 acp.structure(schema, acp.ElicitationSchema)
             except acp.InvalidAcp as error:

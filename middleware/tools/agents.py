@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from .blocks import blocks_of, contents_of, is_text, text_in
 from .text import one_line, raw_text, text_content
+from .unseen import spelled
 from .views import Given, ResultView, Tool, Use, UseView, text_of
 
 _AGENT_ID = re.compile(r"agentId: \S+ \(.*\)")
@@ -21,7 +22,7 @@ def _agent(use: Use) -> UseView:
     title = one_line(text_of(use.input, "description")) or "Task"
     if effort and text_of(use.input, "subagent_type") != "fork":
         title += f" ({effort} effort)"
-    return UseView(kind="think", title=title, content=(text_content(prompt),) if prompt else ())
+    return UseView(kind="think", title=title, content=(text_content(spelled(prompt)),) if prompt else ())
 
 
 def _agent_result(use: Use, given: Given) -> ResultView:
@@ -61,7 +62,7 @@ def report(text: str) -> str:
 
 
 def _skill(use: Use) -> UseView:
-    skill = one_line(text_of(use.input, "skill"))
+    skill = one_line(spelled(text_of(use.input, "skill")))
     return UseView(title=f"Load skill: {skill}" if skill else "Load skill")
 
 
@@ -72,7 +73,7 @@ def _skill_result(use: Use, given: Given) -> ResultView:
 
 
 def _send_message(use: Use) -> UseView:
-    to, message = one_line(text_of(use.input, "to")), text_of(use.input, "message", "content")
+    to, message = one_line(spelled(text_of(use.input, "to"))), text_of(use.input, "message", "content")
     return UseView(
         title=f"SendMessage: {to}" if to else "SendMessage", content=(text_content(message),) if message else ()
     )

@@ -9,7 +9,8 @@ from typing import Any
 from middleware import acp
 
 from .blocks import blocks_of, contents_of, error_in, is_image, text_in
-from .text import fenced, one_line, raw_text, shown, text_content
+from .text import fenced, legal, one_line, raw_text, text_content
+from .unseen import plain, spelled
 from .views import Given, Printed, ResultView, Tool, Use, UseView, count_of, text_of
 
 ABORTED = "[Command was aborted before completion]"
@@ -20,8 +21,8 @@ def _command(use: Use) -> UseView:
     description = text_of(use.input, "description", "command_description")
     return UseView(
         kind="execute",
-        title=shown(text_of(use.input, "command")) or "Terminal",
-        content=(text_content(description),) if description else (),
+        title=spelled(legal(text_of(use.input, "command"))) or "Terminal",
+        content=(text_content(plain(description)),) if description else (),
         command=True,
     )
 
@@ -102,11 +103,11 @@ def _stop(use: Use) -> UseView:
 
 def _monitor(use: Use) -> UseView:
     command, description = text_of(use.input, "command"), text_of(use.input, "description")
-    about = one_line(description) or one_line(command)
+    about = one_line(description) or one_line(spelled(command))
     return UseView(
         kind="execute",
         title=f"Monitor: {about}" if about else "Monitor",
-        content=(text_content(fenced(command, "console")),) if command else (),
+        content=(text_content(fenced(spelled(command), "console")),) if command else (),
     )
 
 

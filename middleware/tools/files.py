@@ -11,13 +11,14 @@ from . import diffs
 from .blocks import contents_of, text_in
 from .paths import display_path
 from .text import fenced, legal, one_line, raw_text, text_content
+from .unseen import spelled
 from .views import Contents, Given, ResultView, Tool, Use, UseView, at, count_of, text_of
 
 _CONTENT_KEYS = ("content", "file_text", "file_content")
 
 
 def _named(verb: str, path: str, use: Use) -> str:
-    return f"{verb} {one_line(display_path(path, use.cwd))}"
+    return f"{verb} {one_line(spelled(display_path(path, use.cwd)))}"
 
 
 # ------------------------------------------------------------------------------------------------- Read
@@ -152,7 +153,7 @@ def changed_file(use: Use, tool: Mapping[str, Any]) -> tuple[Contents | None, tu
         return None, None
     # An update without hunks: the call was announced as a creation, unless the file was looked at before.
     original, text = tool.get("originalFile"), tool.get("content")
-    shown_name = one_line(display_path(path, use.cwd))
+    shown_name = one_line(spelled(display_path(path, use.cwd)))
     if not isinstance(original, str) or not isinstance(text, str) or len(original) + len(text) > diffs.LIMIT:
         return (text_content(f"Updated `{shown_name}` (previous content too large to diff)"),), None
     if original == text:

@@ -6,6 +6,7 @@ from middleware import acp
 
 from .blocks import contents_of, error_in, text_in
 from .text import fenced, fenced_json, one_line, raw_text, text_content
+from .unseen import spelled
 from .views import Given, ResultView, Use, UseView, at, text_of
 
 _TELLING = (
@@ -33,8 +34,8 @@ _TITLE = 120
 def describe_unknown(use: Use) -> UseView:
     """A tool that no table has. An MCP tool's name says what it does; of another its input is asked."""
     if use.name == "Other":
-        return UseView(title="Other", content=(text_content(fenced_json(dict(use.input))),))
-    name = one_line(use.name) or "Unknown Tool"
+        return UseView(title="Other", content=(text_content(spelled(fenced_json(dict(use.input)))),))
+    name = one_line(spelled(use.name)) or "Unknown Tool"
     if name.startswith("mcp__"):
         return UseView(title=name)
     return UseView(title=_titled(use, name), locations=at(text_of(use.input, "file_path", "notebook_path")) or None)
@@ -42,7 +43,7 @@ def describe_unknown(use: Use) -> UseView:
 
 def _titled(use: Use, name: str) -> str:
     for key in _TELLING:
-        value = one_line(text_of(use.input, key))
+        value = one_line(spelled(text_of(use.input, key)))
         if value and len(value) <= _TITLE:
             return f"{name}: {value}"
     return name

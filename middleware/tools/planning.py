@@ -7,6 +7,7 @@ from typing import Any
 
 from .blocks import contents_of, text_in
 from .text import one_line, raw_text, text_content
+from .unseen import plain, spelled
 from .views import Given, ResultView, Tool, Use, UseView, at, count_of, text_of
 
 
@@ -16,7 +17,7 @@ def _enter_plan(use: Use) -> UseView:
 
 def _exit_plan(use: Use) -> UseView:
     plan = text_of(use.input, "plan")
-    return UseView(kind="switch_mode", title="Approve Plan", content=(text_content(plan),) if plan else ())
+    return UseView(kind="switch_mode", title="Approve Plan", content=(text_content(spelled(plan)),) if plan else ())
 
 
 def _exit_plan_result(use: Use, given: Given) -> ResultView:
@@ -56,7 +57,7 @@ def _ask(use: Use) -> UseView:
     questions = [question for question in questions if question]
     return UseView(
         title=one_line(questions[0]) if len(questions) == 1 else "Asking for your input",
-        content=tuple(text_content(question) for question in questions),
+        content=tuple(text_content(plain(question)) for question in questions),
     )
 
 

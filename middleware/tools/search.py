@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from .blocks import contents_of, text_in
 from .paths import display_path
 from .text import one_line, raw_text, text_content
+from .unseen import spelled
 from .views import Given, Input, ResultView, Tool, Use, UseView, at, count_of, text_of
 
 
 def _glob(use: Use) -> UseView:
     path, pattern = text_of(use.input, "path"), text_of(use.input, "pattern")
-    shown_path = one_line(display_path(path, use.cwd))
-    title = "Find" + (f" `{shown_path}`" if path else "") + (f" `{one_line(pattern)}`" if pattern else "")
+    shown_path = one_line(spelled(display_path(path, use.cwd)))
+    title = "Find" + (f" `{shown_path}`" if path else "") + (f" `{one_line(spelled(pattern))}`" if pattern else "")
     return UseView(kind="search", title=title, locations=at(path))
 
 
@@ -31,16 +32,16 @@ def _grep(use: Use) -> UseView:
     if count_of(asked, "head_limit") is not None:
         words.append(f"| head -{count_of(asked, 'head_limit')}")
     if text_of(asked, "glob"):
-        words.append(f'--include="{one_line(text_of(asked, "glob"))}"')
+        words.append(f'--include="{one_line(spelled(text_of(asked, "glob")))}"')
     if text_of(asked, "type"):
-        words.append(f"--type={one_line(text_of(asked, 'type'))}")
+        words.append(f"--type={one_line(spelled(text_of(asked, 'type')))}")
     if asked.get("multiline") is True:
         words.append("-P")
     if text_of(asked, "pattern"):
-        words.append(f'"{one_line(text_of(asked, "pattern"))}"')
+        words.append(f'"{one_line(spelled(text_of(asked, "pattern")))}"')
     path = text_of(asked, "path", "file_path")
     if path:
-        words.append(one_line(path))
+        words.append(one_line(spelled(path)))
     return UseView(kind="search", title=" ".join(words))
 
 
@@ -49,14 +50,14 @@ def _is_set(asked: Input, flag: str) -> bool:
 
 
 def _web_fetch(use: Use) -> UseView:
-    url, prompt = one_line(text_of(use.input, "url")), text_of(use.input, "prompt")
+    url, prompt = one_line(spelled(text_of(use.input, "url"))), text_of(use.input, "prompt")
     start = count_of(use.input, "start_index")
     title = f"Fetch {url}" + (f" (from char {start})" if start else "") if url else "Fetch"
-    return UseView(kind="fetch", title=title, content=(text_content(prompt),) if prompt else ())
+    return UseView(kind="fetch", title=title, content=(text_content(spelled(prompt)),) if prompt else ())
 
 
 def _web_search(use: Use) -> UseView:
-    query = one_line(text_of(use.input, "query"))
+    query = one_line(spelled(text_of(use.input, "query")))
     return UseView(kind="fetch", title=f'Search "{query}"' if query else "Web search")
 
 
@@ -77,7 +78,7 @@ def _web_search_result(use: Use, given: Given) -> ResultView:
 
 
 def _tool_search(use: Use) -> UseView:
-    query = one_line(text_of(use.input, "query", "pattern"))
+    query = one_line(spelled(text_of(use.input, "query", "pattern")))
     return UseView(kind="search", title=f'Search tools "{query}"' if query else "Search tools")
 
 

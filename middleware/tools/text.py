@@ -14,6 +14,8 @@ from typing import Any
 
 from middleware import acp
 
+from .unseen import plain
+
 REPEATED = 16_384
 """Characters up to which a text is repeated in raw members (`rawInput`, `rawOutput`, `toolResponse`).
 
@@ -45,8 +47,8 @@ def shown(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text in one line: no control characters, each run of blanks one space."""
-    return _BLANKS.sub(" ", without_controls(legal(text))).strip()
+    """The text in one line: nothing that is not seen (`unseen`), each run of blanks one space."""
+    return _BLANKS.sub(" ", plain(legal(text))).strip()
 
 
 def without_controls(text: str) -> str:

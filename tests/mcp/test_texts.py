@@ -152,6 +152,7 @@ def test_result_lines() -> None:
         (" a ", "`  a  `"),
         ("a\nb", "`a b`"),
         ("a``b", "```a``b```"),
+        ("a\u202eb\x1b[8m", "`a<U+202E>b[8m`"),
     ],
 )
 def test_code(text: str, span: str) -> None:
@@ -160,7 +161,8 @@ def test_code(text: str, span: str) -> None:
 
 
 def test_escaped() -> None:
-    """Nothing in a text poses as Markdown."""
+    """Nothing in a text poses as Markdown, and all of it is seen."""
+    assert escaped("broken\u202e\x1b[8m") == "broken\\[8m"
     assert escaped("a*b_[c]<d>|\\`\n e") == "a\\*b\\_\\[c\\]\\<d\\>\\|\\\\\\` e"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as some
 
 from middleware.permissions.suggestions import BEHAVIORS, DESTINATIONS, MODES
+from middleware.tools.unseen import is_seen
 
 Update = dict[str, Any]
 
@@ -35,7 +36,8 @@ ACCEPT_EDITS: Update = {"type": "setMode", "mode": "acceptEdits", "destination":
 
 # ------------------------------------------------------------------------------------------------- strategies
 
-TEXTS = some.text(some.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20).filter(str.strip)
+TEXTS = some.text(some.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20)
+TEXTS = TEXTS.filter(lambda text: bool(text.strip()) and is_seen(text))
 TOOLS = some.sampled_from(["Bash", "Read", "Edit", "WebFetch", "mcp__x__y"])
 CONTENTS = some.one_of(TEXTS, some.sampled_from(["npm test:*", "/repo/project/**", "//tmp/x/**", "~/y/**", "*.py"]))
 RULES = some.one_of(
@@ -93,6 +95,8 @@ def _breakages(update: Update) -> list[Update]:
             {"toolName": "Bash", "ruleContent": " "},
             {"toolName": "Bash", "ruleContent": "x" * 10_001},
             {"toolName": "Bash", "ruleContent": "rm\x1b[2K"},
+            {"toolName": "Bash", "ruleContent": "echo \u202efr- mr:*"},
+            {"toolName": "Ba\u200bsh"},
             {"toolName": "Bash", "ruleContent": None},
             {"toolName": "Bash", "ruleContent": "\ud800"},
             {"toolName": "Bash", "extra": 1},
@@ -101,7 +105,10 @@ def _breakages(update: Update) -> list[Update]:
         if update["type"] != "replaceRules":
             broken.append({**update, "rules": []})
     if "directories" in update:
-        broken += [{**update, "directories": wrong} for wrong in ([], [""], ["x" * 4097], [3], ["/x"] * 101, "/x")]
+        broken += [
+            {**update, "directories": wrong}
+            for wrong in ([], [""], ["x" * 4097], ["/x\u200b"], [3], ["/x"] * 101, "/x")
+        ]
     if "mode" in update:
         broken.append({**update, "mode": "godMode"})
     return broken

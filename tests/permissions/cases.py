@@ -44,6 +44,19 @@ CASES: dict[str, tuple[PermissionAsk, ClientProfile]] = {
         ),
         PLAIN,
     ),
+    "command with what is not seen": (
+        ask(
+            "Bash",
+            {"command": "echo \u202efr- mr ;\u202c x\u200by", "description": "Say \u2066it\u2069"},
+            bash("echo \u202efr- mr:*"),
+            decision_reason="Needed\u200b to\u202e verify.",
+        ),
+        PLAIN,
+    ),
+    "file with what is not seen": (
+        ask("Write", {"file_path": "/tmp/sa\u200bfe/a", "content": "\u202ex\n"}, ACCEPT_EDITS),
+        PLAIN,
+    ),
     "command on a terminal": (ask("Bash", {"command": "ls"}, directories("/tmp/out")), TERMINALS),
     "new file": (
         ask(

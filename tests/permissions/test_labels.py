@@ -300,7 +300,7 @@ def test_skills() -> None:
         "Yes, and don't ask again for pdf:* commands",
         "No",
     ]
-    for skill in ("", " pdf", "x" * 1001, "a\x07b", "a\nb"):
+    for skill in ("", " pdf", "x" * 1001, "a\x07b", "a\nb", "a\u202eb"):
         assert lasting("Skill", {"skill": skill}) == []
 
 

@@ -182,9 +182,10 @@ def test_commands_after_the_answer() -> None:
     listed = Commands(
         session="s",
         commands=(
-            {"name": "review", "description": "d", "argumentHint": ["a", "b"]},
+            {"name": "review", "description": "d\u202e", "argumentHint": ["a", "b"]},
             {"name": "srv:ask (MCP)"},
             {"name": "two words"},
+            {"name": "re\u200bview"},
             {"name": "review"},
             {"name": "doctor"},
             {"name": "mine"},
@@ -199,6 +200,7 @@ def test_commands_after_the_answer() -> None:
     updates = [each.update for each in told if isinstance(each, Update)]
     names = [[c.name for c in u.available_commands] for u in updates if isinstance(u, acp.AvailableCommandsUpdate)]
     assert names == [["review", "mcp:srv:ask", "mine", "mcp"], ["review", "mcp:srv:ask", "doctor", "mcp"]]
+    assert updates[0].available_commands[0].description == "d"  # type: ignore[union-attr]
     failure = RequestFailed(request=1, failure=Failure.internal())
     assert _run(AvailableCommands(), opening, listed, failure) == [failure]
 

@@ -135,6 +135,21 @@ def test_servers_of_the_options() -> None:
     assert len(told(run)) == 1
 
 
+def test_what_is_not_seen_in_a_name() -> None:
+    """A server's name is shown with what is not seen of it spelled, since a person types it; data keeps it."""
+    name = "a\u202eb"
+    run = runner(URL, name)
+    run.feed(ClaudeStarted(session=S, mcp_servers=((name, "failed"),))).run()
+    [update] = told(run)
+    assert update.content.text.startswith('**MCP server "a<U+202E>b" failed to start:**')
+    assert update.meta["claudeCode"]["server"] == name
+    reply(run, {"mcpServers": [{"name": name, "status": "needs-auth"}]})
+    assert run.agent[-1].arguments == {"serverName": name}  # type: ignore[attr-defined]
+    reply(run, {**ADDRESS, "authUrl": "https://x.test/\u202ea"})
+    assert asked(run)[0].message == "Authenticate with MCP server a<U+202E>b"
+    assert asked(run)[0].url == "https://x.test/%E2%80%AEa"
+
+
 # ------------------------------------------------------------------------------------------ signing in
 
 

@@ -121,6 +121,70 @@ def test_form_of_several() -> None:
     acp.structure(question.schema, acp.ElicitationSchema)
 
 
+HIDDEN = {
+    "question": "Delete \u202eelif\u202c?",
+    "header": "Fi\u200ble",
+    "options": [
+        {"label": "Y\u200bes", "description": "\u2066now\u2069", "preview": "a\x1b[8m\u202eb"},
+        {"label": "No\ufeff", "description": "never"},
+    ],
+}
+
+
+def test_what_is_not_seen_in_a_form() -> None:
+    """Every text of a form is shown without what is not seen; an option's value, and the answer, stay as they came."""
+    run = runner()
+    [question] = put(run, ask(HIDDEN, {**HIDDEN, "question": "And \u202ethen?", "multiSelect": True}))
+    assert isinstance(question, Question)
+    first, second = (question.schema["properties"][f"question_{index}"] for index in (0, 1))
+    assert (first["title"], first["description"], second["description"]) == ("File", "Delete elif?", "And then?")
+    yes, no = first["oneOf"]
+    assert yes == {
+        "const": "Y\u200bes",
+        "title": "Yes",
+        "description": "now",
+        "_meta": {"_claude/askUserQuestionOption": {"preview": "a[8mb"}},
+    }
+    assert (no["const"], no["title"]) == ("No\ufeff", "No")
+    assert [option["title"] for option in second["items"]["anyOf"]] == ["Yes", "No"]
+    answer = answered(run, reply(question_0="Y\u200bes", question_1=["No\ufeff"]))
+    assert answer.updated_input is not None
+    assert answer.updated_input["answers"] == {HIDDEN["question"]: "Y\u200bes", "And \u202ethen?": "No\ufeff"}
+    assert answer.updated_input["questions"][0] == HIDDEN
+
+
+def test_what_is_not_seen_in_one_question() -> None:
+    """The message of a form with one question is plain, too."""
+    [question] = put(runner(), ask(HIDDEN))
+    assert isinstance(question, Question)
+    assert question.message == "Delete elif?"
+
+
+def test_what_is_not_seen_without_forms() -> None:
+    """So is all of the request that stands for a form; the answer is the label as it came."""
+    run = runner({})
+    [question] = put(run, ask(HIDDEN))
+    assert isinstance(question, Question)
+    assert question.call is not None
+    assert [option.name for option in question.options] == ["Yes", "No", "Don't answer"]
+    assert question.call.title == "Delete elif?"
+    [content] = question.call.content or []
+    assert isinstance(content, acp.Content)
+    text = "Delete elif?\n\n- **Yes**: now\n\n```\na[8mb\n```\n- **No**: never"
+    assert content.content == acp.TextContent(text=text)
+    answer = answered(run, chosen("choice-0"))
+    assert answer.updated_input is not None
+    assert answer.updated_input["answers"] == {HIDDEN["question"]: "Y\u200bes"}
+
+
+def test_options_that_look_alike() -> None:
+    """Options that would look the same are told apart by what is not seen of them."""
+    alike = {"question": "Which?", "options": [{"label": "Yes"}, {"label": "Yes\u200b"}]}
+    [question] = put(runner({}), ask(alike))
+    assert isinstance(question, Question)
+    assert [option.name for option in question.options][:2] == ["Yes", "Yes<U+200B>"]
+
+
 def test_form_for_air() -> None:
     """JetBrains AIR is told which text is whose."""
     [asked] = asked_in({"questions": [PICK]})
@@ -399,6 +463,65 @@ def test_mcp_refused(capabilities: dict[str, Any], mode: str, asked: bool) -> No
     run = runner(capabilities)
     assert bool(put(run, foreign(mode, url="https://x.test"))) is asked
     assert (run.agent == [ElicitationAnswer(session=S, ask="q", action="cancel")]) is not asked
+
+
+def test_mcp_what_is_not_seen() -> None:
+    """A server's words are shown without what is not seen, and its values go back as they are."""
+    run = runner()
+    schema = {
+        "title": "T\u202e",
+        "description": "D\u200b",
+        "required": ["na\u200bme"],
+        "properties": {
+            "na\u200bme": {"type": "string", "default": "x\u200b"},
+            "one": {"type": "string", "title": "O\u202e", "oneOf": [{"const": "a\u200b", "title": "A\u200b"}]},
+            "bare": {"type": "string", "enum": ["a\u200b", "a"]},
+            "many": {"type": "array", "items": {"anyOf": [{"const": "b", "title": "B", "description": "\u2066d"}]}},
+            "several": {"type": "array", "items": {"type": "string", "enum": ["c\u202e"]}},
+            "simple": {"type": "string", "enum": ["c"]},
+        },
+    }
+    asked = Elicitation(session=S, ask="q", message="Who \u202eyou?\x1b[0m", schema=schema, server="srv")
+    [shown] = put(run, asked)
+    assert isinstance(shown, Elicitation)
+    assert shown.message == "Who you?[0m"
+    assert shown.schema == {
+        "type": "object",
+        "title": "T",
+        "description": "D",
+        "required": ["na\u200bme"],
+        "properties": {
+            "na\u200bme": {"type": "string", "default": "x\u200b", "title": "name"},
+            "one": {"type": "string", "title": "O", "oneOf": [{"const": "a\u200b", "title": "A"}]},
+            "bare": {
+                "type": "string",
+                "oneOf": [{"const": "a\u200b", "title": "a<U+200B>"}, {"const": "a", "title": "a"}],
+            },
+            "many": {"type": "array", "items": {"anyOf": [{"const": "b", "title": "B", "description": "d"}]}},
+            "several": {"type": "array", "items": {"anyOf": [{"const": "c\u202e", "title": "c"}]}},
+            "simple": {"type": "string", "enum": ["c"]},
+        },
+    }
+    acp.structure(shown.schema, acp.ElicitationSchema)
+    run.feed(reply(**{"na\u200bme": "Bo\u200b", "one": "a\u200b"})).run()
+    content = {"na\u200bme": "Bo\u200b", "one": "a\u200b"}
+    assert run.agent == [ElicitationAnswer(session=S, ask="q", action="accept", content=content)]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://x.test/ä?a=1&b=%20#f", "https://x.test/ä?a=1&b=%20#f"),
+        ("https://x.test/\u202emoc.live", "https://x.test/%E2%80%AEmoc.live"),
+        ("https://x.test/a b\n\x1b[0m", "https://x.test/a%20b%0A%1B[0m"),
+    ],
+    ids=ascii,
+)
+def test_mcp_address(url: str, shown: str) -> None:
+    """The address that a person is sent to leads where it led, and all of it is seen."""
+    [asked] = put(runner(), foreign("url", url=url))
+    assert isinstance(asked, Elicitation)
+    assert asked.url == shown
 
 
 def test_mcp_wrong_schema() -> None:

@@ -20,7 +20,6 @@ LEGACY = {"MCP_PROTOCOL_NEGOTIATION": "legacy"}
 """Has Claude Code speak the protocol in which a server may ask by itself; the newest one has no such way back."""
 
 
-
 def patient(hold: str = "60000", start: str = "60000") -> dict[str, Any]:
     """The `_meta` of a session whose servers have this long to start, and may hold the first prompt (milliseconds)."""
     return {"claudeCode": {"options": {"env": {"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": hold, "MCP_TIMEOUT": start}}}}

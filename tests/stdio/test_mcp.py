@@ -10,7 +10,7 @@ import pytest
 
 from acpbridge.testing import Say, ScriptedModel, UseTool, Wait
 from tests.oauth_server import OAuthServer, visit
-from tests.stdio.agent_process import AgentProcess, Seen
+from tests.stdio.agent_process import TIMEOUT, AgentProcess, Seen
 from tests.stdio.mcp_client import PATIENT, Gate, answer, elicitation, over_http, server, texts
 
 HINT = (
@@ -152,11 +152,10 @@ def test_slow_server(shared: AgentProcess, model: ScriptedModel, tmp_path: Path)
     servers = [server("late", MCP_TEST_START=gate.port), server("tiny")]
     session = shared.new_session(tmp_path, mcpServers=servers, _meta=a_day)
     *told, answer = say(shared, session, "hello there")
-    late = (
-        '**MCP server "late" is not connected yet:** Its tools are missing from this turn. Run /mcp to see whether it is.'
-    )
-    assert [text for text in told if '"late"' in text] == [late]
+    late = "Its tools are missing from this turn. Run /mcp to see whether it is."
+    assert [text for text in told if '"late"' in text] == [f'**MCP server "late" is not connected yet:** {late}']
     assert answer == "echo: hello there"
+    assert gate.reached.wait(TIMEOUT)
     gate.open()
     shared.wait_for(lambda seen: "mcp:late:greet" in offered(seen, session), "the late server's prompt")
     model.on("use the late one", [[UseTool("mcp__late__echo", {"text": "at last"})], [Say("used")]])
