@@ -1,7 +1,9 @@
 """A real MCP server for tests, over stdio, or HTTP: `python tests/mcp_server.py NAME [sse|streamable-http PORT]`.
 
-Tools `echo`, `slow`, `fails`, `asks` (a form) and `opens` (a URL), and the prompt `greet`. What waits, waits for a gate
-of the test: a TCP port that answers by closing the connection, so that nobody sleeps.
+Tools `echo`, `slow`, `fails`, `asks` (a form) and `opens` (a URL), and the prompt `greet`. How it asks is the protocol's
+choice: up to 2025-11-25 by a request of its own, since 2026-07-28 by the result `input_required`, after which the
+call is made again with the answer. What waits, waits for a gate of the test: a TCP port that answers by closing the
+connection, so that nobody sleeps.
 
     MCP_TEST_FAIL=1         the server ends before it has said anything
     MCP_TEST_START=PORT     it says nothing before the gate at this port opens
@@ -17,7 +19,17 @@ import sys
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import (
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    InputRequiredResult,
+)
+from mcp_types.version import is_version_at_least
 from pydantic import BaseModel
+
+WHO = "Who are you?"
 
 
 class Answer(BaseModel):
@@ -47,14 +59,21 @@ def build(name: str) -> MCPServer:
         raise ToolError("fails as it should")
 
     @server.tool()
-    async def asks(context: Context) -> str:
+    async def asks(context: Context) -> str | InputRequiredResult:
         """Ask the person for a name."""
-        answer = await context.elicit("Who are you?", Answer)
+        if _asks_by_result(context):
+            form = ElicitRequestFormParams(message=WHO, requested_schema=Answer.model_json_schema())
+            return _asked(context, form)
+        answer = await context.elicit(WHO, Answer)
         return f"{answer.action}: {answer.data.name}" if answer.action == "accept" else answer.action
 
     @server.tool()
-    async def opens(context: Context) -> str:
+    async def opens(context: Context) -> str | InputRequiredResult:
         """Send the person to a page, and say that it is done."""
+        if _asks_by_result(context):
+            return _asked(
+                context, ElicitRequestURLParams(message="Please sign in.", url="https://example.test/sign-in")
+            )
         answer = await context.elicit_url("Please sign in.", "https://example.test/sign-in", "elicitation-1")
         if answer.action == "accept":
             await context.session.send_elicit_complete("elicitation-1")
@@ -66,6 +85,18 @@ def build(name: str) -> MCPServer:
         return f"Please greet {who}."
 
     return server
+
+
+def _asks_by_result(context: Context) -> bool:
+    return is_version_at_least(context.request_context.protocol_version, "2026-07-28")
+
+
+def _asked(context: Context, question: ElicitRequestFormParams | ElicitRequestURLParams) -> str | InputRequiredResult:
+    """The answer, in the words of the older protocol, or the question."""
+    answer = (context.input_responses or {}).get("the question")
+    if not isinstance(answer, ElicitResult):
+        return InputRequiredResult(input_requests={"the question": ElicitRequest(params=question)})
+    return f"{answer.action}: {answer.content['name']}" if answer.content else answer.action
 
 
 def wait_at(port: int) -> None:

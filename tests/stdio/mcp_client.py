@@ -17,16 +17,17 @@ from tests.stdio.agent_process import TIMEOUT, AgentProcess, Message, Seen
 SERVER = Path(__file__).parents[1] / "mcp_server.py"
 
 LEGACY = {"MCP_PROTOCOL_NEGOTIATION": "legacy"}
-"""Has Claude Code speak the protocol in which a server may ask by itself; the newest one has no such way back."""
+"""Has Claude Code speak the protocol in which a server asks by a request of its own. Left alone it speaks the newest
+one with servers over stdio and HTTP, in which a call's result says what is asked (`input_required`)."""
 
 
-def patient(hold: str = "60000", start: str = "60000") -> dict[str, Any]:
-    """The `_meta` of a session whose servers have this long to start, and may hold the first prompt (milliseconds)."""
-    return {"claudeCode": {"options": {"env": {"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": hold, "MCP_TIMEOUT": start}}}}
+def patient(**environment: str) -> dict[str, Any]:
+    """The `_meta` of a session whose servers have a minute to start: a busy machine takes longer than a user waits."""
+    minute = {"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "60000", "MCP_TIMEOUT": "60000"}
+    return {"claudeCode": {"options": {"env": {**minute, **environment}}}}
 
 
 PATIENT = patient()
-"""Of a minute each: a busy machine takes longer than a user would wait."""
 
 
 def server(name: str, **environment: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from acpbridge.testing import Say, ScriptedModel, UseTool
 from tests.stdio.agent_process import AgentProcess, Message
-from tests.stdio.mcp_client import LEGACY, PATIENT, answer, elicitation, server
+from tests.stdio.mcp_client import LEGACY, PATIENT, answer, elicitation, over_http, patient, server
 
 OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
 PICK = {"question": "Which one?", "header": "Pick", "multiSelect": False, "options": OPTIONS}
@@ -20,7 +20,7 @@ MANY = {"question": "Which ones?", "header": "Many", "multiSelect": True, "optio
 @pytest.fixture(scope="module")
 def asking(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
     """An agent whose client can be asked anything."""
-    with AgentProcess(model, tmp_path_factory.mktemp("asking") / "home", environment=LEGACY) as agent:
+    with AgentProcess(model, tmp_path_factory.mktemp("asking") / "home") as agent:
         agent.initialize({"elicitation": {"form": {}, "url": {}}})
         yield agent
 
@@ -28,7 +28,7 @@ def asking(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="module")
 def plain(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
     """An agent whose client has no elicitation."""
-    with AgentProcess(model, tmp_path_factory.mktemp("plain") / "home", environment=LEGACY) as agent:
+    with AgentProcess(model, tmp_path_factory.mktemp("plain") / "home") as agent:
         agent.initialize()
         yield agent
 
@@ -45,6 +45,10 @@ def last(agent: AgentProcess) -> Message:
 
 def count(agent: AgentProcess) -> int:
     return sum(item.message.get("method") == "elicitation/create" for item in agent.seen)
+
+
+def taken_back(agent: AgentProcess) -> list[Message]:
+    return [item.message["params"] for item in agent.seen if item.message.get("method") == "$/cancel_request"]
 
 
 def test_form(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
@@ -88,16 +92,30 @@ def test_withdrawn(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -
     asked = elicitation(asking, number)
     asking.cancel(session)
     assert asking.answer(prompt)["result"]["stopReason"] == "cancelled"
-    taken_back = [item.message["params"] for item in asking.seen if item.message.get("method") == "$/cancel_request"]
-    assert {"requestId": asked["id"]} in taken_back
+    assert {"requestId": asked["id"]} in taken_back(asking)
     answer(asking, asked, "cancel")
 
 
-def test_mcp_server_asks(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
-    """An MCP server's form and its URL reach the client, its answer the server, and the end of the URL is told."""
+@pytest.fixture(params=["a request over stdio", "a result over stdio", "a result over HTTP"])
+def with_server(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """The params of a session with the server `ask`, in each way in which a server may ask."""
+    if request.param == "a result over HTTP":
+        with over_http("streamable-http") as url:
+            there = {"type": "http", "name": "ask", "url": url, "headers": []}
+            yield {"mcpServers": [there], "_meta": PATIENT}
+    else:
+        environment = LEGACY if request.param == "a request over stdio" else {}
+        yield {"mcpServers": [server("ask")], "_meta": patient(**environment)}
+
+
+def test_mcp_server_asks(
+    asking: AgentProcess, model: ScriptedModel, tmp_path: Path, with_server: dict[str, Any]
+) -> None:
+    """An MCP server's form and its URL reach the client, and the client's answer the server. The end of the URL is
+    told where the protocol has a word for it."""
     model.on("let it ask", [[UseTool("mcp__ask__asks")], [UseTool("mcp__ask__opens")], [Say("asked")]])
-    session = asking.new_session(tmp_path, mcpServers=[server("ask")], _meta=PATIENT)
-    number = count(asking)
+    session = asking.new_session(tmp_path, **with_server)
+    number, before = count(asking), len(asking.seen)
     prompt = asking.prompt(session, "let it ask")
     form = elicitation(asking, number + 1)
     assert (form["params"]["mode"], form["params"]["message"]) == ("form", "Who are you?")
@@ -108,8 +126,47 @@ def test_mcp_server_asks(asking: AgentProcess, model: ScriptedModel, tmp_path: P
     assert (url["params"]["mode"], url["params"]["url"]) == ("url", "https://example.test/sign-in")
     answer(asking, url, "accept")
     assert asking.answer(prompt)["result"]["stopReason"] == "end_turn"
-    completed = [item.message["params"] for item in asking.seen if item.message.get("method") == "elicitation/complete"]
-    assert completed == [{"elicitationId": url["params"]["elicitationId"]}]
+    assert "accept" in str(last(asking))
+    messages = [item.message for item in asking.seen[before:]]
+    completed = [message["params"] for message in messages if message.get("method") == "elicitation/complete"]
+    told = {"elicitationId": url["params"]["elicitationId"]}
+    assert completed == ([told] if with_server["_meta"] == patient(**LEGACY) else [])
+
+
+def test_mcp_server_is_refused(
+    asking: AgentProcess, model: ScriptedModel, tmp_path: Path, with_server: dict[str, Any]
+) -> None:
+    """A server is told which of the two it was: the person said no, or nothing; an error of the client is nothing."""
+    uses = [[UseTool(f"mcp__ask__{name}")] for name in ("asks", "opens", "asks")]
+    model.on("let it ask in vain", [*uses, [Say("then not")]])
+    session = asking.new_session(tmp_path, **with_server)
+    number = count(asking)
+    prompt = asking.prompt(session, "let it ask in vain")
+    answer(asking, elicitation(asking, number + 1), "decline")
+    second = elicitation(asking, number + 2)
+    assert "decline" in str(last(asking)["content"])
+    answer(asking, second, "cancel")
+    third = elicitation(asking, number + 3)
+    assert "cancel" in str(last(asking)["content"])
+    asking.send({"id": third["id"], "error": {"code": -32603, "message": "no window"}})
+    assert asking.answer(prompt)["result"]["stopReason"] == "end_turn"
+    assert "cancel" in str(last(asking)["content"])
+
+
+def test_mcp_question_is_withdrawn(
+    asking: AgentProcess, model: ScriptedModel, tmp_path: Path, with_server: dict[str, Any]
+) -> None:
+    """A cancel takes a server's open question back from the client, and the prompt is answered without an answer."""
+    model.on("let it ask for ever", [[UseTool("mcp__ask__asks")], [Say("never")]])
+    session = asking.new_session(tmp_path, **with_server)
+    number = count(asking) + 1
+    prompt = asking.prompt(session, "let it ask for ever")
+    asked = elicitation(asking, number)
+    asking.cancel(session)
+    assert asking.answer(prompt)["result"]["stopReason"] == "cancelled"
+    assert {"requestId": asked["id"]} in taken_back(asking)
+    assert asking.open_calls() == []
+    answer(asking, asked, "accept", name="Bo")
 
 
 def test_choice_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
