@@ -1,9 +1,9 @@
 """A real MCP server for tests, over stdio, or HTTP: `python tests/mcp_server.py NAME [sse|streamable-http PORT]`.
 
-Tools `echo`, `slow`, `fails`, `asks` (a form) and `opens` (a URL), and the prompt `greet`. How it asks is the protocol's
-choice: up to 2025-11-25 by a request of its own, since 2026-07-28 by the result `input_required`, after which the
-call is made again with the answer. What waits, waits for a gate of the test: a TCP port that answers by closing the
-connection, so that nobody sleeps.
+Tools `echo`, `slow`, `fails`, `asks` (a form) and `opens` (a URL), and the prompt `greet`. How it asks is the
+protocol's choice: up to 2025-11-25 by a request of its own, since 2026-07-28 by the result `input_required`, after
+which the call is made again with the answer. What waits, waits for a gate of the test: a TCP port that answers by
+closing the connection, so that nobody sleeps.
 
     MCP_TEST_FAIL=1         the server ends before it has said anything
     MCP_TEST_START=PORT     it says nothing before the gate at this port opens

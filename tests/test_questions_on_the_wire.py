@@ -17,12 +17,15 @@ from middleware.messages import (
     ClaudeStarted,
     Closing,
     Commands,
+    Dialog,
+    DialogAnswer,
     Elicitation,
     ElicitationAnswer,
     ElicitationCompleted,
     ElicitationReply,
     PermissionAnswer,
     Question,
+    RefusalAsk,
     Task,
     ToolResult,
 )
@@ -175,6 +178,52 @@ def test_a_server_asks() -> None:
     refused = control.ask_of(S, request(mode="url", message="go"))
     assert not isinstance(refused, Message)
     assert refused["response"]["response"] == {"action": "cancel"}
+
+
+PAYLOAD = {"originalModel": "Fable 5", "fallbackModel": "Opus 4.8", "apiRefusalCategory": "cyber", "guidanceText": "G"}
+
+
+def dialog(kind: str = "refusal_fallback_prompt", **payload: Any) -> dict[str, Any]:
+    members = {"subtype": "request_user_dialog", "dialog_kind": kind, "payload": payload}
+    return {"type": "control_request", "request_id": "q", "request": members}
+
+
+def test_a_dialog() -> None:
+    """Claude Code's dialog about a declined request is an ask in its words; what it leaves out is not there."""
+    asked = RefusalAsk(session=S, ask="q", original_model="Fable 5", fallback_model="Opus 4.8")
+    assert (
+        control.ask_of(S, dialog(originalModel="Fable 5", fallbackModel="Opus 4.8", apiRefusalCategory=None)) == asked
+    )
+    whole = control.ask_of(S, dialog(**PAYLOAD))
+    assert isinstance(whole, RefusalAsk)
+    assert (whole.category, whole.guidance) == ("cyber", "G")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        dialog("something_new", **PAYLOAD),
+        dialog(originalModel="a"),
+        dialog(originalModel="a", fallbackModel=3),
+        {"request_id": "q", "request": {"subtype": "request_user_dialog"}},
+    ],
+)
+def test_no_dialog(request_: dict[str, Any]) -> None:
+    """A dialog of another kind, or one without its models, is cancelled at once: Claude Code goes on without it."""
+    refused = control.ask_of(S, request_)
+    assert not isinstance(refused, Message)
+    assert refused["response"]["response"] == {"behavior": "cancelled"}
+
+
+def test_a_dialog_is_answered() -> None:
+    """What was chosen is a result; without anybody who chose, the dialog is cancelled."""
+    chosen = control.response_to(DialogAnswer(session=S, ask="q", result="retry_fallback"))["response"]
+    assert chosen["response"] == {"behavior": "completed", "result": "retry_fallback"}
+    for ask in (
+        Dialog(session=S, ask="q", message="?"),
+        RefusalAsk(session=S, ask="q", original_model="", fallback_model=""),
+    ):
+        assert control.response_to(ask.denied("no"))["response"]["response"] == {"behavior": "cancelled"}
 
 
 def test_a_server_is_answered() -> None:

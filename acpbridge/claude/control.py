@@ -14,11 +14,13 @@ from middleware.messages import (
     Answer,
     Ask,
     AskWithdrawn,
+    DialogAnswer,
     Elicitation,
     ElicitationAnswer,
     Message,
     PermissionAnswer,
     PermissionAsk,
+    RefusalAsk,
     SubagentPlace,
     SubagentSettings,
     TodoChanged,
@@ -43,6 +45,9 @@ SUBAGENT = "acpbridge_subagent"
 
 NEWS = "acpbridge_news"
 """The id of our hooks on what changes beside the turns; `sessions.news` reads them."""
+
+REFUSAL = "refusal_fallback_prompt"
+"""The dialog that can be shown to a client with forms; Claude Code shows none that was not declared."""
 
 INITIALIZE: Mapping[str, Any] = {
     "hooks": {
@@ -91,6 +96,8 @@ def ask_of(session: str, frame: Frame) -> Message | Frame:
         return _gate(session, number, request)
     if request.get("subtype") == "elicitation":
         return _elicitation(session, number, request)
+    if request.get("subtype") == "request_user_dialog":
+        return _dialog(session, number, request)
     logger.debug("session {}: the control request {} is not served", session, request.get("subtype"))
     return _error(number, f"Unsupported control request subtype: {request.get('subtype')}")
 
@@ -152,6 +159,10 @@ def response_to(answer: Answer) -> Frame:
         case ElicitationAnswer():
             content = {"content": dict(answer.content)} if answer.content is not None else {}
             return _success(answer.ask, {"action": answer.action, **content})
+        case DialogAnswer(result=None):
+            return _success(answer.ask, {"behavior": "cancelled"})
+        case DialogAnswer():
+            return _success(answer.ask, {"behavior": "completed", "result": answer.result})
         case ToolGateAnswer(deny=None):
             return _success(answer.ask, {})
         case ToolGateAnswer():
@@ -203,6 +214,24 @@ def _elicitation(session: str, number: str, request: Frame) -> Elicitation | Fra
         url=url,
         elicitation=_text(request, "elicitation_id"),
         server=_text(request, "mcp_server_name"),
+    )
+
+
+def _dialog(session: str, number: str, request: Frame) -> RefusalAsk | Frame:
+    """The dialog about a request that the model has declined; another kind, or one without its models, is cancelled."""
+    payload = request.get("payload")
+    payload = payload if isinstance(payload, dict) else {}
+    original, fallback = _text(payload, "originalModel"), _text(payload, "fallbackModel")
+    if request.get("dialog_kind") != REFUSAL or original is None or fallback is None:
+        logger.info("session {}: the dialog {} is not served", session, ascii(str(request.get("dialog_kind"))[:80]))
+        return _success(number, {"behavior": "cancelled"})
+    return RefusalAsk(
+        session=session,
+        ask=number,
+        original_model=original,
+        fallback_model=fallback,
+        category=_text(payload, "apiRefusalCategory"),
+        guidance=_text(payload, "guidanceText"),
     )
 
 

@@ -18,6 +18,7 @@ from loguru import logger
 from middleware import acp
 
 from . import client_options
+from .control import REFUSAL
 
 _ENVIRONMENT = {
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
@@ -44,7 +45,9 @@ class SessionOptions:
     initialize: Mapping[str, Any] = attrs.field(repr=False)
 
 
-def session_options(request: acp.NewSessionRequest, session: str, *, stops_subagents: bool = False) -> SessionOptions:
+def session_options(
+    request: acp.NewSessionRequest, session: str, *, stops_subagents: bool = False, forms: bool = False
+) -> SessionOptions:
     """The options of a new session with this id.
 
     Args:
@@ -52,6 +55,7 @@ def session_options(request: acp.NewSessionRequest, session: str, *, stops_subag
         session: the id.
         stops_subagents: the client can stop one subagent, so that a cancel of the whole spares those in the background
             (reference 7.3, X2). Of any other client a cancel is the only way to stop them.
+        forms: the client can be shown a form.
 
     Raises:
         WrongOption: the client asked for something that no session can be started with.
@@ -76,9 +80,11 @@ def session_options(request: acp.NewSessionRequest, session: str, *, stops_subag
         extra_args={**client_options.extra_arguments(wished), "replay-user-messages": None},
         cli_path=os.environ.get("CLAUDE_CODE_EXECUTABLE") or None,
     )
-    initialize = {"perTaskStopAffordance": True} if stops_subagents else {}
+    initialize: dict[str, Any] = {"perTaskStopAffordance": True} if stops_subagents else {}
     initialize |= client_options.initialize_members(wished)
     initialize |= _system_prompt(request, wished)
+    if forms:
+        initialize["supportedDialogKinds"] = [REFUSAL]
     return SessionOptions(options, initialize)
 
 

@@ -57,7 +57,9 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
     module = await end.sdk("acpbridge.claude.session")
     options_module = await end.sdk("acpbridge.claude.options")
     wished = options_module.wished_options(params.meta)
-    options = options_module.session_options(params, name, stops_subagents=end.profile.subagents)
+    options = options_module.session_options(
+        params, name, stops_subagents=end.profile.subagents, forms=end.profile.elicitation_form
+    )
     options = await _prepared(options, wished, params.cwd, past)
     claude = module.ClaudeSession(
         name=name,

@@ -167,6 +167,34 @@ class Question(Elicitation):
 
 
 @attrs.frozen(kw_only=True)
+class RefusalAsk(Ask):
+    """The model has declined a request: shall another one try? Claude Code's dialog `refusal_fallback_prompt`."""
+
+    original_model: str
+    fallback_model: str
+    category: str | None = None
+    guidance: str | None = None
+
+    def denied(self, reason: str) -> Answer:
+        return DialogAnswer(session=self.session, ask=self.ask)
+
+
+@attrs.frozen(kw_only=True)
+class Dialog(Elicitation):
+    """A dialog of Claude Code in the words in which the client is asked, answered by a `DialogAnswer`."""
+
+    def denied(self, reason: str) -> Answer:
+        return DialogAnswer(session=self.session, ask=self.ask)
+
+
+@attrs.frozen(kw_only=True)
+class DialogAnswer(Answer):
+    """What the person chose in a dialog; None where there was nobody to choose."""
+
+    result: str | None = None
+
+
+@attrs.frozen(kw_only=True)
 class ElicitationReply(Reply):
     """The client's answer to an `Elicitation`: what the person did, or why there is no answer.
 

@@ -7,6 +7,7 @@ from .choices import DISMISS, choice_of, choices_for
 from .foreign import shown_schema, shown_url
 from .form import answers_from, form_for
 from .outcome import Answers, updated_input
+from .refusal import refusal_form, refusal_result
 
 __all__ = [
     "DISMISS",
@@ -17,6 +18,8 @@ __all__ = [
     "choice_of",
     "choices_for",
     "form_for",
+    "refusal_form",
+    "refusal_result",
     "shown_schema",
     "shown_url",
     "updated_input",

@@ -22,6 +22,8 @@ from middleware.messages import (
     AskWithdrawn,
     ClaudeStarted,
     Closing,
+    Dialog,
+    DialogAnswer,
     Elicitation,
     ElicitationAnswer,
     ElicitationCompleted,
@@ -32,6 +34,7 @@ from middleware.messages import (
     PermissionAsk,
     PermissionRequest,
     Question,
+    RefusalAsk,
     SessionClosed,
     SessionRestarted,
     ToolUse,
@@ -46,6 +49,8 @@ from middleware.questions import (
     choice_of,
     choices_for,
     form_for,
+    refusal_form,
+    refusal_result,
     shown_schema,
     shown_url,
     updated_input,
@@ -81,7 +86,7 @@ class _Open:
 class _Session:
     reached: dict[str, bool] = attrs.field(factory=dict)  # uses of the tool that the stream has shown
     open: dict[str, _Open] = attrs.field(factory=dict)  # by ask
-    foreign: dict[str, Elicitation] = attrs.field(factory=dict)  # an MCP server's, by ask
+    foreign: dict[str, Elicitation] = attrs.field(factory=dict)  # an MCP server's or a dialog, by ask
     unanswered: bool = False
 
 
@@ -167,7 +172,7 @@ class Questions(Stage):
     @on(Elicitation)
     def _elicitation(self, message: Elicitation, context: Context) -> Outcome:
         """An MCP server's question, for a client that can be asked it; refused at once for any other."""
-        if isinstance(message, Question) or self._asks_itself(message):
+        if isinstance(message, Question | Dialog) or self._asks_itself(message):
             return message
         if not (self._profile.elicitation_url if message.mode == "url" else self._profile.elicitation_form):
             return message.denied(NOT_ASKABLE)
@@ -186,6 +191,16 @@ class Questions(Stage):
         self._session(message.session).foreign[message.ask] = message
         return message
 
+    @on(RefusalAsk)
+    def _refusal(self, message: RefusalAsk, context: Context) -> Outcome:
+        """Claude Code's dialog, for a client that has forms."""
+        if not self._profile.elicitation_form:
+            return message.denied(NOT_ASKABLE)
+        text, schema = refusal_form(message)
+        dialog = Dialog(session=message.session, ask=message.ask, message=text, schema=schema)
+        self._session(message.session).foreign[message.ask] = dialog
+        return dialog
+
     def _asks_itself(self, message: Elicitation) -> bool:
         """A stage on the agent's side asks, and takes the client's reply itself."""
         return message.mode == "url" and message.ask == message.elicitation
@@ -201,7 +216,7 @@ class Questions(Stage):
         session = self._session(message.session)
         foreign = session.foreign.pop(message.ask, None)
         if foreign is not None:
-            return _mcp_answer(foreign, message)
+            return _dialog_answer(foreign, message) if isinstance(foreign, Dialog) else _mcp_answer(foreign, message)
         opened = session.open.get(message.ask)
         if opened is None:
             return message  # of a stage on the agent's side
@@ -301,6 +316,14 @@ def _answer(
         updated_input=updated,
         tool_use=ask.tool_use,
     )
+
+
+def _dialog_answer(ask: Dialog, reply: ElicitationReply) -> DialogAnswer:
+    """What the person chose. A client that failed has asked nobody."""
+    if reply.failure is not None:
+        logger.error("session {}: a dialog could not be shown: {}", ask.session, reply.failure.message)
+        return DialogAnswer(session=ask.session, ask=ask.ask)
+    return DialogAnswer(session=ask.session, ask=ask.ask, result=refusal_result(reply.action, reply.content))
 
 
 def _mcp_answer(ask: Elicitation, reply: ElicitationReply) -> ElicitationAnswer:

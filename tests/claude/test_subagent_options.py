@@ -35,6 +35,13 @@ def test_questions() -> None:
     assert started(disallowedTools=["AskUserQuestion"]).sdk.disallowed_tools == ["AskUserQuestion"]
 
 
+def test_dialogs() -> None:
+    """A dialog is declared where its client can be shown a form: Claude Code would wait for the answer to it."""
+    request = acp.NewSessionRequest(cwd="/", mcp_servers=[])
+    assert session_options(request, "s", forms=True).initialize["supportedDialogKinds"] == ["refusal_fallback_prompt"]
+    assert "supportedDialogKinds" not in session_options(request, "s").initialize
+
+
 HOLD = "CLAUDE_CODE_MCP_STARTUP_WAIT_MS"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from middleware import Message, Pipeline, acp
@@ -11,8 +12,11 @@ from middleware.errors import Failure
 from middleware.messages import (
     AgentGone,
     AskWithdrawn,
+    Cancel,
     ClaudeStarted,
     Closing,
+    Dialog,
+    DialogAnswer,
     Elicitation,
     ElicitationAnswer,
     ElicitationCompleted,
@@ -21,10 +25,14 @@ from middleware.messages import (
     PermissionAnswer,
     PermissionAsk,
     PermissionRequest,
+    Prompt,
+    PromptState,
     Question,
+    RefusalAsk,
     SessionClosed,
     SessionRestarted,
     ToolUse,
+    TurnEnded,
 )
 from middleware.profile import ClientProfile
 from middleware.questions import Answers, Asked, answers_from, asked_in, form_for, updated_input
@@ -402,6 +410,70 @@ def test_closing() -> None:
     assert tool.decision == "abort"
     assert server == ElicitationAnswer(session=S, ask="e", action="cancel")
     assert_one_answer(run)
+
+
+# ------------------------------------------------------------------------------------------ a declined request
+
+
+REFUSED = RefusalAsk(session=S, ask="q", original_model="Fable 5", fallback_model="Opus 4.8")
+
+
+def test_refusal() -> None:
+    """A request that the model declined is put as a form with two choices, in the reference's words (10.2)."""
+    run = runner()
+    [dialog] = put(run, attrs.evolve(REFUSED, category="cyber", guidance="Or\u202e rephrase."))
+    assert isinstance(dialog, Dialog)
+    assert dialog.message == "Fable 5 declined this request (cyber). Retry with Opus 4.8?\n\nOr rephrase."
+    retry = {
+        "const": "retry_fallback",
+        "title": "Retry with Opus 4.8",
+        "description": "The session continues on Opus 4.8.",
+    }
+    keep = {"const": "cancelled", "title": "Keep the refusal", "description": "You can send a new message."}
+    assert dialog.schema == {"type": "object", "properties": {"choice": {"type": "string", "oneOf": [retry, keep]}}}
+    acp.structure(dialog.schema, acp.ElicitationSchema)
+    [short] = put(runner(), REFUSED)
+    assert isinstance(short, Dialog)
+    assert short.message == "Fable 5 declined this request. Retry with Opus 4.8?"
+
+
+@pytest.mark.parametrize(
+    ("given", "result"),
+    [
+        (reply(choice="retry_fallback"), "retry_fallback"),
+        (reply(choice="cancelled"), "cancelled"),
+        (reply(choice=3), "cancelled"),
+        (reply(), "cancelled"),
+        (reply("decline", choice="retry_fallback"), "cancelled"),
+        (reply("cancel"), "cancelled"),
+        (ElicitationReply(session=S, ask="q", action="accept", failure=Failure.internal()), None),
+    ],
+)
+def test_refusal_is_answered(given: ElicitationReply, result: str | None) -> None:
+    """Only who chooses the retry gets it; a client that fails has asked nobody."""
+    run = runner()
+    put(run, REFUSED)
+    run.feed(given).run()
+    assert run.agent == [DialogAnswer(session=S, ask="q", result=result)]
+    assert_one_answer(run)
+
+
+def test_refusal_without_forms() -> None:
+    """A client without forms is asked nothing."""
+    run = runner({"elicitation": {"url": {}}})
+    assert put(run, REFUSED) == []
+    assert run.agent == [DialogAnswer(session=S, ask="q")]
+
+
+def test_refusal_is_cancelled() -> None:
+    """When the client is told that its prompt is cancelled, an open dialog is taken back, and nobody has chosen."""
+    run = runner()
+    running = Prompt(session=S, request=1, prompt="p", content=())
+    put(run, running, PromptState(session=S, prompt="p", state="started"), REFUSED)
+    run.agent.clear()
+    run.feed(Cancel(session=S), TurnEnded(session=S, request=1, prompt="p", stop_reason="cancelled")).run()
+    assert AskWithdrawn(session=S, ask="q") in run.client
+    assert DialogAnswer(session=S, ask="q") in run.agent
 
 
 # ------------------------------------------------------------------------------------------ MCP servers
