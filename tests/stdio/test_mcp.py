@@ -163,24 +163,74 @@ def test_slow_server(shared: AgentProcess, model: ScriptedModel, tmp_path: Path)
     assert "echo: at last" in str(shared.updates("tool_call_update")[-1]["content"])
 
 
+def secret(server: OAuthServer) -> dict[str, Any]:
+    return {"type": "http", "name": "secret", "url": server.url, "headers": []}
+
+
+def completed(seen: list[Seen]) -> list[Any]:
+    return [item.message["params"] for item in seen if item.message.get("method") == "elicitation/complete"]
+
+
+def sign_in(agent: AgentProcess, number: int) -> None:
+    """Do what the `number`th elicitation asks, as a person with a browser does it; return when it is told as done."""
+    asked = elicitation(agent, number)
+    assert (asked["params"]["mode"], asked["params"]["message"]) == ("url", "Authenticate with MCP server secret")
+    before = len(completed(agent.seen))
+    answer(agent, asked, "accept")
+    visit(asked["params"]["url"])
+    agent.wait_for(lambda seen: len(completed(seen)) > before, "the end of the sign-in")
+    assert completed(agent.seen)[-1] == {"elicitationId": asked["params"]["elicitationId"]}
+
+
 def test_sign_in(model: ScriptedModel, tmp_path: Path) -> None:
-    """A server that wants to be signed in to: the client is sent to its address, and told when it is connected."""
+    """A server that wants to be signed in to: the client is sent to its address, and told when it is connected; from
+    then on its tools are there. Nothing is called missing."""
+    model.on("open it", [[UseTool("mcp__secret__open")], [Say("opened")]])
     with OAuthServer() as server, AgentProcess(model, tmp_path / "home") as agent:
         agent.initialize({"elicitation": {"url": {}}})
-        there = {"type": "http", "name": "secret", "url": server.url, "headers": []}
-        session = agent.new_session(tmp_path / "work", mcpServers=[there])
-        asked = elicitation(agent)
-        assert asked["params"]["mode"] == "url"
-        assert asked["params"]["message"] == "Authenticate with MCP server secret"
-        answer(agent, asked, "accept")
-        visit(asked["params"]["url"])
+        session = agent.new_session(tmp_path / "work", mcpServers=[secret(server)], _meta=PATIENT)
+        sign_in(agent, 1)
+        assert len(completed(agent.seen)) == 1
+        assert say(agent, session, "/mcp") == ["**MCP servers:** 1 (1 connected)\n\n**Connected**\n- `secret`: 1 tool"]
+        assert say(agent, session, "open it") == ["opened"]
+        assert "it is open" in str(agent.updates("tool_call_update")[-1]["content"])
 
-        def completed(seen: list[Seen]) -> list[Any]:
-            return [item.message["params"] for item in seen if item.message.get("method") == "elicitation/complete"]
 
-        agent.wait_for(completed, "the end of the sign-in")
-        assert completed(agent.seen) == [{"elicitationId": asked["params"]["elicitationId"]}]
-        assert say(agent, session, "/mcp")[-1].startswith("**MCP servers:** 1 (1 connected)")
+def test_sign_in_after_a_reconnect(model: ScriptedModel, tmp_path: Path) -> None:
+    """Who does not want to sign in is asked again by a reconnect, and by nothing else."""
+    needs = f"**MCP servers:** 1 (1 needs authentication)\n\n**Needs authentication**\n- `secret`\n\n{HINT}"
+    with OAuthServer() as server, AgentProcess(model, tmp_path / "home") as agent:
+        agent.initialize({"elicitation": {"url": {}}})
+        session = agent.new_session(tmp_path / "work", mcpServers=[secret(server)], _meta=PATIENT)
+        answer(agent, elicitation(agent, 1), "decline")
+        assert say(agent, session, "hello") == ["echo: hello"]
+        assert say(agent, session, "/mcp") == [needs]
+        told = f"- Couldn't reconnect `secret`: Server status: needs-auth\n\n{needs}"
+        assert say(agent, session, "/mcp reconnect secret") == [told]
+        sign_in(agent, 2)
+        assert say(agent, session, "/mcp")[0].startswith("**MCP servers:** 1 (1 connected)")
+
+
+def test_needs_authentication(model: ScriptedModel, tmp_path: Path) -> None:
+    """A client that cannot be sent to an address is told of the server by its name, once: as a notice where it takes
+    notices, else in the chat."""
+    title, description = (
+        'MCP server "secret" needs authentication',
+        "Its tools are unavailable until the server is authenticated.",
+    )
+    with OAuthServer() as server:
+        with AgentProcess(model, tmp_path / "home") as agent:
+            agent.initialize({"elicitation": {"form": {}}})
+            session = agent.new_session(tmp_path / "work", mcpServers=[secret(server)], _meta=PATIENT)
+            assert say(agent, session, "first") == [f"**{title}:** {description}", "echo: first"]
+            assert say(agent, session, "second") == ["echo: second"]
+        with AgentProcess(model, tmp_path / "other home") as agent:
+            agent.initialize({"session": {"notices": {}}})
+            session = agent.new_session(tmp_path / "work", mcpServers=[secret(server)], _meta=PATIENT)
+            assert say(agent, session, "first") == ["echo: first"]
+            assert say(agent, session, "second") == ["echo: second"]
+            notice = {"sessionUpdate": "notice", "severity": "info", "title": title, "description": description}
+            assert agent.updates("notice") == [notice]
 
 
 def test_servers_over_http(shared: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
