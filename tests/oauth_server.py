@@ -1,7 +1,7 @@
 """An MCP server over HTTP that wants to be signed in to, and the authorization server for it, in the test's process.
 
-Nothing but what OAuth needs: metadata, registration, a token for any code; the MCP side has one tool, `open`. `visit` is
-what the person's browser does: it comes back from the address with a code.
+Nothing but what OAuth needs: metadata, registration, a token for any code; the MCP side has one tool, `open`. `visit`
+is what the person's browser does: it comes back from the address with a code.
 """
 
 from __future__ import annotations

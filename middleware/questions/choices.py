@@ -24,6 +24,8 @@ def choices_for(asked: Asked, tool_use: str) -> tuple[acp.ToolCallUpdate, tuple[
     text = "\n".join([plain(asked.question), "", *lines])
     call = acp.ToolCallUpdate(
         tool_call_id=tool_use,
+        kind="other",  # some take a call without a kind for one that only reads (examples/clients 5)
+        status="pending",
         title=one_line(asked.question),
         content=[acp.Content(content=acp.TextContent(text=text))],
         meta={"claudeCode": {"toolName": "AskUserQuestion"}},

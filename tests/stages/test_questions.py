@@ -305,6 +305,7 @@ def test_choice() -> None:
     ]
     assert question.call is not None
     assert (question.call.tool_call_id, question.call.title, question.agent) == ("x", "Which?", "child")
+    assert (question.call.kind, question.call.status) == ("other", "pending")
     assert "- **A**: first" in str(question.call.content)
     assert "┌─┐" in str(question.call.content)
     answer = answered(run, chosen("choice-1"))

@@ -86,6 +86,18 @@ def test_allow_once(talk: Talk) -> None:
     assert talk.updates("current_mode_update") == []
 
 
+def test_what_is_not_seen(talk: Talk) -> None:
+    """A command is shown with what is not seen in it by its code point, and runs as it was written."""
+    talk.agent.choose = lambda request: "allow-once"
+    command = "printf '\u202eabc\u200b' > out"
+    talk.run([UseTool("Bash", {"command": command, "description": "Pri\u200bnt"})], [Say("printed")])
+    [request] = talk.asks
+    assert request["params"]["toolCall"]["title"] == "printf '<U+202E>abc<U+200B>' > out"
+    assert request["params"]["_meta"]["permission"]["title"] == "printf '<U+202E>abc<U+200B>' > out"
+    assert request["params"]["toolCall"]["rawInput"]["command"] == command
+    assert (talk.work / "out").read_text(encoding="utf-8") == "\u202eabc\u200b"
+
+
 def test_allow_always_changes_the_mode(talk: Talk) -> None:
     """What is allowed always is not asked again; a mode that follows from it is told to the client."""
     talk.agent.choose = lambda request: "allow-with-updates"

@@ -69,6 +69,29 @@ def test_form(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> Non
     assert '"Which one?"="B", "Which ones?"="A, B, C"' in str(last(asking)["rawOutput"])
 
 
+HIDDEN = {
+    "question": "Delete \u202eit?",
+    "header": "Fi\u200ble",
+    "options": [{"label": "A\u200b", "description": "\u2066now"}, {"label": "B", "description": "never"}],
+}
+
+
+def test_what_is_not_seen(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A question is shown without what is not seen in it, and Claude Code is answered in its own words."""
+    model.on("ask covertly", [[ask(HIDDEN)], [Say("thanks")]])
+    session = asking.new_session(tmp_path)
+    number = count(asking) + 1
+    prompt = asking.prompt(session, "ask covertly")
+    asked = elicitation(asking, number)
+    assert asked["params"]["message"] == "Delete it?"
+    shown = asked["params"]["requestedSchema"]["properties"]["question_0"]
+    assert shown["title"] == "File"
+    assert shown["oneOf"][0] == {"const": "A\u200b", "title": "A", "description": "now"}
+    answer(asking, asked, "accept", question_0=shown["oneOf"][0]["const"])
+    assert asking.answer(prompt)["result"]["stopReason"] == "end_turn"
+    assert '"Delete \u202eit?"="A\u200b"' in last(asking)["rawOutput"]["output"]
+
+
 def test_decline_and_cancel(asking: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
     """Who declines has not answered, and the turn goes on; who cancels has the call fail."""
     model.on("ask twice", [[ask(PICK)], [ask(PICK)], [Say("well")]])
