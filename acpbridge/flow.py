@@ -29,7 +29,14 @@ A thread a stage would do the same (the tests of both runners run so), but a hop
 them more than the half millisecond that a message may take from one end to the other (tests/bench).
 """
 
-_PAST = (stages.Validation, stages.Compactions, stages.ToolCalls, stages.Plans, stages.Subagents)
+_PAST = (
+    stages.Validation,
+    stages.Compactions,
+    stages.Subagents,
+    stages.BackgroundTasks,
+    stages.ToolCalls,
+    stages.Plans,
+)
 """The stages that what is past goes through: the others are about what happens now."""
 
 

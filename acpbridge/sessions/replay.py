@@ -41,8 +41,9 @@ from middleware.profile import ClientProfile
 
 from . import past_subagents, past_traffic
 from .past_subagents import Subagent
+from .past_tasks import PastTasks
 from .past_traffic import Traffic
-from .records import content_of, has_results, origin_of, text_of, uuid_of
+from .records import blocks_of, content_of, has_results, origin_of, text_of, uuid_of
 from .transcripts import Record, active_branch
 
 _MARKERS = re.compile(
@@ -77,6 +78,7 @@ class Replay:
         profile: what the client can be shown.
         running: the session works on something, so that its last calls may have no end yet.
         names: what the session calls the models that may answer in it.
+        live: its Claude Code has run since before, so that commands in the background may go on.
 
     When all pieces were taken, `told` are the subagents of which the client was told, by task, `traffic` what passed
     between them, and `missing` how many there were of which nothing is left (the last two for child sessions only).
@@ -88,6 +90,7 @@ class Replay:
     pipeline: Pipeline
     profile: ClientProfile
     running: bool = False
+    live: bool = False
     names: Mapping[str, acp.SessionConfigSelectOption] = attrs.field(factory=dict)
     traffic: Traffic = attrs.field(factory=Traffic, init=False)
     told: list[str] = attrs.field(factory=list, init=False)
@@ -128,15 +131,19 @@ class Replay:
 
     def _past(self) -> Iterator[list[Message]]:
         subagents = past_subagents.subagents_of(self.transcript)
+        children = {subagent.call: subagent for subagent in subagents if subagent.call is not None}
+        tasks = PastTasks(self.session)
         if self.profile.subagents:
             self.traffic = past_traffic.read(self.session, self.transcript, subagents)
             self.missing = self.traffic.missing
-        children = {subagent.call: subagent for subagent in subagents if subagent.call is not None}
+            tasks.elsewhere = {subagent.task for subagent in subagents}
         for record in active_branch(self.transcript):
-            messages = self._messages(record)
+            messages = tasks.with_tasks(record, self._messages(record))
             begins = any(isinstance(message, UserMessage) for message in messages)
             yield [WorkStopped(session=self.session), *messages] if begins else messages
             yield from self._begun(children, messages)
+        if not self.live:
+            yield tasks.unfinished()
         if not self.running:
             yield [WorkStopped(session=self.session)]
         for task in reversed(self.told):
@@ -211,6 +218,9 @@ def _frame(record: Record) -> dict[str, Any]:
         frame["tool_use_result"] = record["toolUseResult"]
     if isinstance(record.get("toolResultMeta"), list):
         frame["tool_result_meta"] = record["toolResultMeta"]
+    elif isinstance(record.get("toolDenialKind"), str):
+        calls = [block.get("tool_use_id") for block in blocks_of(record)]
+        frame["tool_result_meta"] = [{"id": call, "non_execution_kind": record["toolDenialKind"]} for call in calls]
     return frame
 
 

@@ -51,9 +51,10 @@ async def load(end: AgentEnd, request: Request) -> acp.LoadSessionResponse:
     params: acp.LoadSessionRequest = request.params
     check_directories(params.cwd, params.additional_directories)
     async with end.opening(params.session_id):
+        before = end.open.get(params.session_id)
         opened, found = await _take_up(end, params)
         if found.transcript is not None:
-            replay = await _replay(end, opened, found.transcript)
+            replay = await _replay(end, opened, found.transcript, live=opened is before)
             await _tell_subagents(end, opened, found.transcript, told=replay.told, traffic=replay.traffic)
             opened.tell_missing_subagents(replay.missing, notices=end.profile.notices)
     return acp.LoadSessionResponse(modes=opened.choices.mode_state, config_options=opened.choices.options)
@@ -152,7 +153,7 @@ async def _tell_subagents(end: AgentEnd, opened: OpenSession, transcript: Path, 
         end.feed(await asyncio.get_running_loop().run_in_executor(None, history))
 
 
-async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path) -> Replay:
+async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path, *, live: bool) -> Replay:
     """Feed a session's past, a piece at a time, and no faster than the client reads it."""
     module = await end.sdk("acpbridge.sessions.replay")
     flow = await end.sdk("acpbridge.flow")
@@ -164,6 +165,7 @@ async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path) -> Repla
         profile=end.profile,
         running=opened.busy,
         names=model_entries(opened.choices.chosen),
+        live=live,
     )
     loop = asyncio.get_running_loop()
     pieces: Iterator[list[Replayed]] = replay.pieces()

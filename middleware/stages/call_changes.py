@@ -103,7 +103,7 @@ def response(call: Call, message: ToolResponse, cwd: str) -> Changes:
     content, locations = describe_change(call.name, call.input, message.response, cwd=cwd)
     yield call.change(
         _response(response_meta(message.response)),
-        content=_list(_with_diffs(call, content)),
+        content=_list(content),
         locations=_list(locations),
     )
 
@@ -123,7 +123,7 @@ def completion(call: Call, message: ToolResult, cwd: str, profile: ClientProfile
         meta,
         status=view.status,
         title=view.title,
-        content=_list(_with_diffs(call, view.content)),
+        content=_list(view.content if view.whole else _with_diffs(call, view.content)),
         locations=_list(view.locations),
         raw_output=view.raw_output,
     )
@@ -200,7 +200,7 @@ def terminal_end(call: Call) -> Changes:
 
 
 def _with_diffs(call: Call, content: Contents | None) -> Contents | None:
-    """What a later frame shows, behind the diffs that the client has: no frame takes a diff away again."""
+    """What a later frame shows, behind the diffs that the client has: none takes a diff away, save for the truth."""
     if not content:
         return None  # nothing to show: what is shown stays
     has_diff = any(isinstance(item, acp.Diff) for item in content)

@@ -87,8 +87,11 @@ def raw_input(input: Input, view: UseView, *, repeat: bool = True, partial: bool
 def response_meta(response: Any) -> Any:
     """A tool's own object for `_meta.claudeCode.toolResponse`: all of it while it is short, else its short members.
 
-    What is long in it (the text of a file, a patch, an output) is what the call shows.
+    What is long in it (the text of a file, a patch, an output) is what the call shows. Members that say nothing are
+    left out: a hook does not have them, the stream and a transcript do.
     """
+    if isinstance(response, Mapping):
+        response = {key: value for key, value in response.items() if value is not None}
     if characters(response, REPEATED) <= REPEATED:
         return legal_json(response)
     if isinstance(response, Mapping):

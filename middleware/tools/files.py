@@ -138,11 +138,15 @@ def _changed_result(use: Use, given: Given) -> ResultView:
     text = text_in(given.content)
     raw = raw_text(text)
     content, locations = changed_file(use, given.object)
-    return ResultView(status="completed", content=content, locations=locations, raw_output=raw)
+    return ResultView(status="completed", content=content, locations=locations, raw_output=raw, whole=True)
 
 
 def changed_file(use: Use, tool: Mapping[str, Any]) -> tuple[Contents | None, tuple[acp.ToolCallLocation, ...] | None]:
-    """What a tool's own object says of the file that it changed (reference 4.6); (None, None) when it says nothing."""
+    """What a tool's own object says of the file that it changed (reference 4.6); (None, None) when it says nothing.
+
+    It is the whole of what is to be shown: a call that nobody was asked about was announced as a creation, since its
+    input does not say that the file is there, and so it is in a replay.
+    """
     path = text_of(tool, "filePath") or text_of(use.input, "file_path", "path")
     if not path:
         return None, None
@@ -151,14 +155,17 @@ def changed_file(use: Use, tool: Mapping[str, Any]) -> tuple[Contents | None, tu
         return placed
     if tool.get("type") != "update":
         return None, None
-    # An update without hunks: the call was announced as a creation, unless the file was looked at before.
+    # An update without hunks: the file is as it was, or Claude Code did not compare.
     original, text = tool.get("originalFile"), tool.get("content")
     shown_name = one_line(spelled(display_path(path, use.cwd)))
     if not isinstance(original, str) or not isinstance(text, str) or len(original) + len(text) > diffs.LIMIT:
-        return (text_content(f"Updated `{shown_name}` (previous content too large to diff)"),), None
+        notice = text_content(f"Updated `{shown_name}` (previous content too large to diff)")
+        written = isinstance(text, str) and len(text) <= diffs.LIMIT
+        return (notice, text_content(fenced(str(text)))) if written else (notice,), None
+    diff = acp.Diff(path=legal(path), old_text=legal(original), new_text=legal(text))
     if original == text:
-        return (text_content(f"`{shown_name}` already had this content"),), None
-    return (acp.Diff(path=legal(path), old_text=legal(original), new_text=legal(text)),), None
+        return (diff, text_content(f"`{shown_name}` already had this content")), None
+    return (diff,), None
 
 
 # ------------------------------------------------------------------------------------------------- NotebookEdit, LS

@@ -67,7 +67,8 @@ class ResultView:
     """How a call ends. A member is None where what the call shows already stays as it is (a diff, above all).
 
     `raw_output` is an object or absent, never a bare string: strict clients drop the whole update otherwise
-    (examples/clients 1). `printed` is what a client with terminals is shown in place of `content`.
+    (examples/clients 1). `printed` is what a client with terminals is shown in place of `content`. `whole`: `content`
+    is all there is to show, so that a diff that the call shows already gives way to it.
     """
 
     status: acp.ToolCallStatus
@@ -76,6 +77,7 @@ class ResultView:
     locations: tuple[acp.ToolCallLocation, ...] | None = None
     raw_output: dict[str, Any] | None = None
     printed: Printed | None = None
+    whole: bool = False
 
 
 @attrs.frozen(kw_only=True)
