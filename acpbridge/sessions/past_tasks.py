@@ -5,10 +5,10 @@ the stages close a call as they did live:
 
     in the transcript                              the frame
     ---------------------------------------------  -----------------------------------------
-    a command's result names its task              task_started, before the result
+    the result of a call names its task            task_started, before the result
     `<task-notification>`, a record or steered in  task_notification
     the result of TaskStop names a task            task_notification, behind the result
-    nothing, and Claude Code was started anew      task_notification: it ended with the last one
+    nothing of a command, and Claude Code is new   task_notification: it ended with the last one
 
 What a subagent did meanwhile is told in `past_subagents`.
 """
@@ -23,11 +23,15 @@ import attrs
 
 from acpbridge.claude.events import messages_of
 from middleware.messages import Message, ToolResult, ToolUse
+from middleware.subagents.calls import LAUNCHES
 
 from .transcripts import Record
 
 UNFINISHED = "Background shell command didn't finish before the previous session ended"
 """Claude Code's own words, which it writes into the transcript of a session that it resumes."""
+
+_OTHERS = LAUNCHES | {"Monitor", "Workflow"}
+"""Tools that begin other work than a command."""
 
 _ENDS = frozenset({"completed", "failed", "killed", "stopped", "cancelled"})
 _NOTIFICATION = re.compile(r"<task-notification>(.*)</task-notification>", re.DOTALL)
@@ -46,8 +50,8 @@ class PastTasks:
 
     session: str
     elsewhere: Container[str] = ()
-    _about: dict[str, str] = attrs.field(factory=dict, init=False)  # what a call without a result says that it does
-    _running: dict[str, tuple[str, str]] = attrs.field(factory=dict, init=False)  # a task -> its call, what it does
+    _open: dict[str, ToolUse] = attrs.field(factory=dict, init=False)  # calls without a result
+    _running: dict[str, ToolUse] = attrs.field(factory=dict, init=False)  # a task -> the call that began it
     _ended: set[str] = attrs.field(factory=set, init=False)
 
     def with_tasks(self, record: Record, messages: Iterable[Message]) -> list[Message]:
@@ -61,28 +65,28 @@ class PastTasks:
         """That commands whose end nobody wrote down have ended with their Claude Code."""
         return [
             message
-            for task, (call, _) in list(self._running.items())
-            for message in self._end(task, call, "stopped", UNFINISHED)
+            for task, use in list(self._running.items())
+            if use.name not in _OTHERS
+            for message in self._end(task, use.tool_use, "stopped", UNFINISHED)
         ]
 
     def _around(self, message: Message) -> Iterator[Message]:
         if isinstance(message, ToolUse):
-            about = (message.input.get(key) for key in ("description", "command"))
-            self._about[message.tool_use] = next((text for text in about if isinstance(text, str) and text), "")
+            self._open[message.tool_use] = message
         if not isinstance(message, ToolResult):
             yield message
             return
-        about_it = self._about.pop(message.tool_use, "")
+        use = self._open.pop(message.tool_use, None)
         structured = message.structured if isinstance(message.structured, Mapping) else {}
-        begun, stopped = structured.get("backgroundTaskId"), structured.get("task_id")
-        if isinstance(begun, str) and begun and begun not in self.elsewhere:
-            self._running[begun] = (message.tool_use, about_it)
+        begun, stopped = _begun(use, structured), structured.get("task_id")
+        if use is not None and begun is not None and begun not in self.elsewhere:
+            self._running[begun] = use
             yield from self._begin(begun, message.tool_use)
         yield message
-        stops = "task_type" in structured and not message.is_error  # TaskStop does; others only look at a task
+        stops = "task_type" in structured and not message.is_error  # TaskStop; others only look at a task
         if stops and isinstance(stopped, str) and stopped in self._running:
-            call, summary = self._running[stopped]
-            yield from self._end(stopped, call, "stopped", summary)
+            began = self._running[stopped]
+            yield from self._end(stopped, began.tool_use, "stopped", _about(began))
 
     def _notified(self, text: str) -> Iterator[Message]:
         head, _, _ = text.partition("<result>")
@@ -106,6 +110,22 @@ class PastTasks:
     def _frame(self, subtype: str, task: str, call: str, **members: Any) -> Iterable[Message]:
         frame = {"type": "system", "subtype": subtype, "task_id": task, "tool_use_id": call, **members}
         return messages_of(self.session, frame)
+
+
+def _begun(use: ToolUse | None, structured: Mapping[str, Any]) -> str | None:
+    """The task that a call has begun, as its result says."""
+    if use is not None and use.name in _OTHERS:
+        launched = structured.get("isAsync") is True if use.name in LAUNCHES else True
+        task = structured.get("agentId") or structured.get("taskId") if launched else None
+    else:
+        task = structured.get("backgroundTaskId")
+    return task if isinstance(task, str) and task else None
+
+
+def _about(use: ToolUse) -> str:
+    """What a call says that it does."""
+    said = (use.input.get(key) for key in ("description", "command"))
+    return next((text for text in said if isinstance(text, str) and text), "")
 
 
 def _notifications(record: Record) -> Iterator[str]:

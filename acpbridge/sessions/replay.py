@@ -5,13 +5,13 @@ the same stages in the same order (`flow.past`), in a pipeline of its own that r
 gives is final: the live pipeline passes it on wrapped (`Replayed`). So a replay looks like the turn did, and no live
 stage takes it for something that happens.
 
-What was never the person's is not shown as the person's: reminders, commands' markers, interruptions, summaries.
+What was never the person's is not shown as the person's (`said`). Work in the background is `past_tasks`' business.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,27 +39,13 @@ from middleware.messages import (
 )
 from middleware.profile import ClientProfile
 
-from . import past_subagents, past_traffic
+from . import past_subagents, past_traffic, said
 from .past_subagents import Subagent
 from .past_tasks import PastTasks
 from .past_traffic import Traffic
-from .records import blocks_of, content_of, has_results, origin_of, text_of, uuid_of
+from .records import blocks_of, content_of, has_results, text_of, uuid_of
 from .transcripts import Record, active_branch
 
-_MARKERS = re.compile(
-    r"<(command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat|"
-    r"system-reminder|task-notification)>.*?</\1>",
-    re.DOTALL,
-)
-_COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_LOCAL = frozenset(
-    {"/clear", "/compact", "/context", "/extra-usage", "/heapdump", "/mcp", "/model", "/status", "/usage"}
-)
-"""Commands that Claude Code runs by itself: their output is not in the conversation, and so neither are they."""
-
-_INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
-_HIDDEN_ORIGINS = frozenset({"peer", "channel", "observer", "observer-activity", "slack-ping", "coordinator"})
 _LOGIN = re.compile(r"\brun /login\b", re.IGNORECASE)
 _NOTHING_ASKED = "No response requested."
 
@@ -205,9 +191,9 @@ def messages_of_record(session: str, record: Record, parent: str | None = None) 
         case "user":
             frame = {**_frame(record), "parent_tool_use_id": parent}
             results = messages_of(session, frame) if has_results(record) else ()
-            return [*results, *_said(session, record, content_of(record))]
+            return [*results, *said.by_the_person(session, record, content_of(record))]
         case "attachment":
-            return list(_steered(session, record))
+            return list(said.while_a_turn_ran(session, record))
     return []
 
 
@@ -222,60 +208,6 @@ def _frame(record: Record) -> dict[str, Any]:
         calls = [block.get("tool_use_id") for block in blocks_of(record)]
         frame["tool_result_meta"] = [{"id": call, "non_execution_kind": record["toolDenialKind"]} for call in calls]
     return frame
-
-
-def _steered(session: str, record: Record) -> Iterable[Message]:
-    """A prompt that Claude Code took into a turn that ran."""
-    attachment = record.get("attachment")
-    if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
-        return ()
-    if attachment.get("commandMode") not in (None, "prompt") or attachment.get("isMeta"):
-        return ()
-    origin = attachment.get("origin")
-    said = {"origin": origin, "uuid": attachment.get("source_uuid") or record.get("uuid")}
-    return _said(session, said, attachment.get("prompt"))
-
-
-def _said(session: str, record: Record, content: Any) -> Iterator[Message]:
-    """What the person said in a record, block by block."""
-    kind, origin = origin_of(record), record.get("origin")
-    if kind in _HIDDEN_ORIGINS or (kind == "task-notification" and not origin.get("subkind")):  # type: ignore[union-attr]
-        return
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    for block in blocks if isinstance(blocks, list) else ():
-        shown = _user_block(block) if isinstance(block, dict) else None
-        if shown is not None:
-            yield UserMessage(session=session, content=shown, message=uuid_of(record))
-
-
-def _user_block(block: Mapping[str, Any]) -> acp.ContentBlock | None:
-    if block.get("type") == "text" and isinstance(block.get("text"), str):
-        text = visible_text(block["text"])
-        return acp.TextContent(text=text) if text else None
-    source = block.get("source")
-    if block.get("type") == "image" and isinstance(source, dict):
-        if isinstance(source.get("data"), str) and isinstance(source.get("media_type"), str):
-            return acp.ImageContent(data=source["data"], mime_type=source["media_type"])
-        if isinstance(source.get("url"), str):
-            return acp.ResourceLink(uri=source["url"], name=source["url"])
-    return None
-
-
-def visible_text(text: str) -> str:
-    """What of a user's text the person wrote: a command as it was typed, nothing of Claude Code's own (9.7, item 6)."""
-    if text.strip() in _INTERRUPTED:
-        return ""
-    rest = _MARKERS.sub("", text)
-    if rest == text:
-        return text
-    if rest.strip():
-        return rest.strip()
-    command, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
-    name = command[1].strip() if command else ""
-    if not name.startswith("/") or name in _LOCAL or "<local-command-std" in text:
-        return ""
-    given = arguments[1].strip() if arguments else ""
-    return f"{name} {given}" if given else name
 
 
 def _is_empty(message: Shown) -> bool:

@@ -8,19 +8,11 @@ from typing import Any
 
 import pytest
 
-from acpbridge import flow, wire
-from acpbridge.sessions.replay import Replay, visible_text
-from middleware.profile import ClientProfile
+from acpbridge import flow
+from tests.sessions.replaying import told
 from tests.sessions.writing import Transcript
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-
-
-def _told(transcript: Transcript, **capabilities: Any) -> list[dict[str, Any]]:
-    """The updates that a client gets."""
-    profile = ClientProfile(capabilities=capabilities)
-    replay = Replay("s", "/repo", transcript.path, flow.past(), profile)
-    return [wire.session_update(each.message)["update"] for piece in replay.pieces(3) for each in piece]
 
 
 def _texts(updates: list[dict[str, Any]]) -> list[str]:
@@ -43,15 +35,15 @@ def test_text_thought_and_image(config: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
     asked = t.user([{"type": "text", "text": "look"}, image])
     t.answer({"type": "thinking", "thinking": "hm"}, "I see", message="msg_7")
-    told = _told(t)
-    assert [update["sessionUpdate"] for update in told] == [
+    updates = told(t)
+    assert [update["sessionUpdate"] for update in updates] == [
         "user_message_chunk",
         "user_message_chunk",
         "agent_thought_chunk",
         "agent_message_chunk",
     ]
-    assert told[1]["content"]["data"] == PIXEL
-    assert [update["messageId"] for update in told] == [asked, asked, "msg_7", "msg_7"]
+    assert updates[1]["content"]["data"] == PIXEL
+    assert [update["messageId"] for update in updates] == [asked, asked, "msg_7", "msg_7"]
 
 
 def test_calls_end(config: Path) -> None:
@@ -63,12 +55,12 @@ def test_calls_end(config: Path) -> None:
     t.use("b", "Bash", command="echo b", message="msg_2")
     t.user("what now")
     t.use("c", "Write", file_path="/home/me/c", content="c", message="msg_3")
-    told = _told(t)
-    ends = {u["toolCallId"]: u.get("status") for u in told if u["sessionUpdate"] == "tool_call_update"}
+    updates = told(t)
+    ends = {u["toolCallId"]: u.get("status") for u in updates if u["sessionUpdate"] == "tool_call_update"}
     assert ends == {"a": "completed", "b": "failed", "c": "failed"}
-    order = [u.get("toolCallId") or u["content"].get("text") for u in told]
+    order = [u.get("toolCallId") or u["content"].get("text") for u in updates]
     assert order.index("what now") > max(index for index, name in enumerate(order) if name == "b")
-    diff = next(u for u in told if u["sessionUpdate"] == "tool_call" and u["toolCallId"] == "c")["content"][0]
+    diff = next(u for u in updates if u["sessionUpdate"] == "tool_call" and u["toolCallId"] == "c")["content"][0]
     assert (diff["type"], diff["newText"]) == ("diff", "c")
 
 
@@ -77,9 +69,7 @@ def test_a_running_session_keeps_its_last_calls(config: Path) -> None:
     t = Transcript(config)
     t.user("go")
     t.use("a", "Bash", command="sleep 9")
-    replay = Replay("s", "/repo", t.path, flow.past(), ClientProfile(), running=True)
-    told = [wire.session_update(each.message)["update"] for piece in replay.pieces() for each in piece]
-    assert [update["sessionUpdate"] for update in told] == ["user_message_chunk", "tool_call"]
+    assert [update["sessionUpdate"] for update in told(t, running=True)] == ["user_message_chunk", "tool_call"]
 
 
 @pytest.mark.parametrize(
@@ -102,22 +92,7 @@ def test_what_the_person_never_said(config: Path, record: dict[str, Any]) -> Non
     t.user("one")
     t.said(record.pop("content"), **record)
     t.answer("two")
-    assert _texts(_told(t)) == ["user_ one", "agent two"]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain <b>text</b> ", "plain <b>text</b> "),
-        ("<command-message>init</command-message>\n<command-name>/init</command-name>", "/init"),
-        ("<command-name>/review</command-name><command-args>the diff</command-args>", "/review the diff"),
-        ("<system-reminder>x</system-reminder>what I said", "what I said"),
-        ("<command-name>/context</command-name>", ""),
-    ],
-)
-def test_visible_text(text: str, shown: str) -> None:
-    """A command is shown as it was typed, a text without what was put into it."""
-    assert visible_text(text) == shown
+    assert _texts(told(t)) == ["user_ one", "agent two"]
 
 
 def test_steered_prompt(config: Path) -> None:
@@ -129,7 +104,7 @@ def test_steered_prompt(config: Path) -> None:
     t.record("attachment", attachment={**prompt, "commandMode": "task-notification"})
     t.record("attachment", attachment={"type": "environment"})
     t.answer("two")
-    assert _texts(_told(t)) == ["user_ one", "user_ and this", "agent two"]
+    assert _texts(told(t)) == ["user_ one", "user_ and this", "agent two"]
 
 
 def test_claude_codes_own_words(config: Path) -> None:
@@ -140,7 +115,7 @@ def test_claude_codes_own_words(config: Path) -> None:
     t.answer("No response requested.", model="<synthetic>")
     t.answer("Not logged in · Please run /login", model="<synthetic>")
     t.answer("API Error: overloaded", model="<synthetic>")
-    assert _texts(_told(t)) == ["user_ one", "agent API Error: overloaded"]
+    assert _texts(told(t)) == ["user_ one", "agent API Error: overloaded"]
 
 
 def test_compaction(config: Path) -> None:
@@ -149,12 +124,12 @@ def test_compaction(config: Path) -> None:
     t.record("system", parent=None, subtype="compact_boundary", compactMetadata={"trigger": "manual"})
     t.said("This session goes on", isCompactSummary=True, uuid="sum")
     t.user("after")
-    call = [update for update in _told(t) if update["sessionUpdate"].startswith("tool_call")]
+    call = [update for update in told(t) if update["sessionUpdate"].startswith("tool_call")]
     assert [update["status"] for update in call] == ["in_progress", "completed"]
     assert "This session goes on" in json.dumps(call[1])
-    [update] = [u for u in _told(t, session={"compaction": {}}) if u["sessionUpdate"] == "compaction_update"]
+    [update] = [u for u in told(t, {"session": {"compaction": {}}}) if u["sessionUpdate"] == "compaction_update"]
     assert (update["compactionId"], update["status"]) == ("sum", "completed")
-    assert "user_ This session goes on" not in _texts(_told(t))
+    assert "user_ This session goes on" not in _texts(told(t))
 
 
 def test_subagent_is_nested(config: Path) -> None:
@@ -174,11 +149,11 @@ def test_subagent_is_nested(config: Path) -> None:
     (place / "agent-1.jsonl").write_text(inner.path.read_text())
     (place / "agent-1.meta.json").write_text(json.dumps({"toolUseId": "agent"}))
     (place / "agent-2.jsonl").write_text("{")
-    told = _told(t)
-    child = next(u for u in told if u["sessionUpdate"] == "tool_call" and u["toolCallId"] == "read")
+    updates = told(t)
+    child = next(u for u in updates if u["sessionUpdate"] == "tool_call" and u["toolCallId"] == "read")
     assert child["_meta"]["claudeCode"]["parentToolUseId"] == "agent"
-    assert _texts(told) == ["user_ go"]
-    assert [u["toolCallId"] for u in told if u["sessionUpdate"] == "tool_call"] == ["agent", "read"]
+    assert _texts(updates) == ["user_ go"]
+    assert [u["toolCallId"] for u in updates if u["sessionUpdate"] == "tool_call"] == ["agent", "read"]
 
 
 def test_broken_records(config: Path) -> None:
@@ -197,4 +172,4 @@ def test_broken_records(config: Path) -> None:
         t.record("assistant", message=message)
         t.record("user", message=message)
     t.answer("two")
-    assert _texts(_told(t)) == ["user_ one", "agent two"]
+    assert _texts(told(t)) == ["user_ one", "agent two"]

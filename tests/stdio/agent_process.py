@@ -73,6 +73,7 @@ class AgentProcess:
         self.model = model
         self.judge = Judge()
         self.seen: list[Seen] = []
+        self.sent: list[tuple[int, Message]] = []  # what was said to it, and how many messages had been seen by then
         self._answers: dict[Any, Message] = {}
         self.choose: Choose | None = lambda request: "allow-once"
         self._judged = judged
@@ -123,6 +124,7 @@ class AgentProcess:
             self.judge.from_client(whole)
         else:
             self._judge_if_legal(whole)
+        self.sent.append((len(self.seen), whole))
         self.write(json.dumps(whole).encode() + b"\n")
 
     def expect(self, number: int | str) -> None:

@@ -17,6 +17,20 @@ def model() -> Iterator[ScriptedModel]:
         yield model
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory for the agent and the sessions that the tests of a module share."""
+    return tmp_path_factory.mktemp("shared")
+
+
+@pytest.fixture(scope="module")
+def shared(model: ScriptedModel, home: Path) -> Iterator[AgentProcess]:
+    """One agent for all tests of a module; each has sessions of its own."""
+    with AgentProcess(model, home / "home") as agent:
+        agent.initialize()
+        yield agent
+
+
 @pytest.fixture
 def agent(model: ScriptedModel, tmp_path: Path) -> Iterator[AgentProcess]:
     """An agent that is initialized. It must end by itself, leaving no process."""

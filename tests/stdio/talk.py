@@ -13,6 +13,12 @@ from tests.stdio.agent_process import AgentProcess, Message, Seen
 _numbers = itertools.count(1)
 
 
+def asked(model: ScriptedModel, prompt: str) -> str:
+    """The messages of the request in which the model was given a prompt."""
+    request = model.wait_for_request(lambda request: prompt in request.prompt and request.kind == "main")
+    return str(request.body["messages"])
+
+
 class Talk:
     """A new session, and what follows in it.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,13 @@ import pytest
 
 from acpbridge.testing import Say, ScriptedModel, Think, UseTool
 from tests.stdio.agent_process import AgentProcess, Message
+from tests.stdio.talk import asked
+from tests.stdio.told import calls, differences, told
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("sessions")
-
-
-@pytest.fixture(scope="module")
-def agent(model: ScriptedModel, home: Path) -> Iterator[AgentProcess]:
-    """One agent for all of these tests; each has sessions of its own."""
-    with AgentProcess(model, home / "home") as agent:
-        agent.initialize()
-        yield agent
+@pytest.fixture
+def agent(shared: AgentProcess) -> AgentProcess:
+    return shared
 
 
 def test_whole_life(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
@@ -42,35 +35,33 @@ def test_whole_life(agent: AgentProcess, model: ScriptedModel, home: Path) -> No
     begun = len(agent.seen)
     agent.answer(agent.prompt(session, "please work"))
     agent.wait_for(lambda seen: any(item.update.get("title") == "Scripted title" for item in seen), "the title")
-    live = _told(agent, session, begun)
+    live = told(agent, session, begun)
     agent.answer(agent.request("session/close", {"sessionId": session}))
     assert _row(agent, session, work)["title"] == "Scripted title"
 
     begun = len(agent.seen)
     answer = agent.answer(agent.request("session/load", _params(session, work)))
     at = next(index for index, seen in enumerate(agent.seen) if seen.message.get("id") == answer["id"])
-    past = _told(agent, session, begun, at)
-    assert past.pop("user_message_chunk") == "please work"
-    assert past == live
-    assert next(iter(live["calls"].values()))["status"] == "completed"
+    assert differences(live, told(agent, session, begun, at)) == []
+    assert [call["status"] for call in calls(live)] == ["completed"] * 3
     assert not [seen for seen in agent.seen[begun:at] if seen.update.get("sessionUpdate") == "usage_update"]
     assert agent.answer(agent.prompt(session, "go on"))["result"]["stopReason"] == "end_turn"
-    assert "please work" in _asked(model, "go on")
+    assert "please work" in asked(model, "go on")
 
     agent.answer(agent.request("session/close", {"sessionId": session}))
     begun = len(agent.seen)
     resumed = agent.answer(agent.request("session/resume", _params(session, work)))
     assert resumed["result"]["modes"] == answer["result"]["modes"]
-    assert _told(agent, session, begun) == {"calls": {}}
+    assert told(agent, session, begun) == []
     agent.answer(agent.prompt(session, "resumed now"))
-    assert "go on" in _asked(model, "resumed now")
+    assert "go on" in asked(model, "resumed now")
 
     forked = agent.answer(agent.request("session/fork", _params(session, work)))["result"]["sessionId"]
     assert forked != session
     agent.answer(agent.prompt(forked, "in the fork"))
-    assert "resumed now" in _asked(model, "in the fork")
+    assert "resumed now" in asked(model, "in the fork")
     agent.answer(agent.prompt(session, "in the first one"))
-    assert "in the fork" not in _asked(model, "in the first one")
+    assert "in the fork" not in asked(model, "in the first one")
 
     assert agent.answer(agent.request("session/delete", {"sessionId": session}))["result"] == {}
     assert _row(agent, session, work) is None
@@ -164,7 +155,7 @@ def test_cleared_session_keeps_its_id(model: ScriptedModel, agent: AgentProcess,
     agent.answer(agent.prompt(session, "/clear"))
     assert "cleared" in agent.text(agent.seen[begun:])
     agent.answer(agent.prompt(session, "since then"))
-    assert "long forgotten" not in _asked(model, "since then")
+    assert "long forgotten" not in asked(model, "since then")
     agent.answer(agent.request("session/close", {"sessionId": session}))
     with AgentProcess(model, home / "home") as later:
         later.initialize()
@@ -172,7 +163,7 @@ def test_cleared_session_keeps_its_id(model: ScriptedModel, agent: AgentProcess,
         later.answer(later.request("session/load", _params(session, work)))
         assert later.text(kind="user_message_chunk") == "since then"
         later.answer(later.prompt(session, "and later"))
-    assert "since then" in _asked(model, "and later")
+    assert "since then" in asked(model, "and later")
     agent.answer(agent.request("session/delete", {"sessionId": session}))
     assert _rows(agent, work) == []
 
@@ -233,28 +224,3 @@ def _rows(agent: AgentProcess, work: Path) -> list[Message]:
 
 def _row(agent: AgentProcess, session: str, work: Path) -> Any:
     return next((row for row in _rows(agent, work) if row["sessionId"] == session), None)
-
-
-def _asked(model: ScriptedModel, prompt: str) -> str:
-    """The messages of the request in which the model was given a prompt."""
-    request = model.wait_for_request(lambda request: prompt in request.prompt and request.kind == "main")
-    return str(request.body["messages"])
-
-
-def _told(agent: AgentProcess, session: str, begin: int, end: int | None = None) -> dict[str, Any]:
-    """What the client was told of a session, as it stands in the end: all text by kind, and each call as it ended."""
-    told: dict[str, Any] = {"calls": {}}
-    for seen in agent.seen[begin:end]:
-        update = seen.update
-        if not update or seen.message["params"]["sessionId"] != session:
-            continue
-        kind = update["sessionUpdate"]
-        if kind.endswith("_chunk"):
-            told[kind] = told.get(kind, "") + update["content"]["text"]
-        elif kind in ("tool_call", "tool_call_update"):
-            call = told["calls"].setdefault(update["toolCallId"], {})
-            call.update({name: value for name, value in update.items() if name in _OF_A_CALL})
-    return told
-
-
-_OF_A_CALL = ("title", "kind", "status", "content", "rawInput", "rawOutput", "locations")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -10,18 +9,12 @@ import pytest
 
 from acpbridge.testing import Say, ScriptedModel, UseTool, Wait
 from tests.stdio.agent_process import AgentProcess, Message
+from tests.stdio.talk import asked
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("restarts")
-
-
-@pytest.fixture(scope="module")
-def agent(model: ScriptedModel, home: Path) -> Iterator[AgentProcess]:
-    with AgentProcess(model, home / "home") as agent:
-        agent.initialize()
-        yield agent
+@pytest.fixture
+def agent(shared: AgentProcess) -> AgentProcess:
+    return shared
 
 
 def test_killed_between_turns(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
@@ -60,7 +53,7 @@ def test_killed_during_a_turn(agent: AgentProcess, model: ScriptedModel, home: P
     assert error["data"]["exitCode"] == -9
     assert agent.open_calls() == []
     _works(agent, session, "and from there")
-    assert "first of all" in _asked(model, "and from there")
+    assert "first of all" in asked(model, "and from there")
 
 
 def test_killed_with_a_permission_open(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
@@ -131,9 +124,3 @@ def _kill(agent: AgentProcess, session: str) -> None:
 
 def _started(process: psutil.Process) -> tuple[float, int]:
     return process.create_time(), process.pid
-
-
-def _asked(model: ScriptedModel, prompt: str) -> str:
-    """The messages of the request in which the model was given a prompt."""
-    request = model.wait_for_request(lambda request: prompt in request.prompt and request.kind == "main")
-    return str(request.body["messages"])
