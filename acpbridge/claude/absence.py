@@ -38,39 +38,58 @@ def ended_unexpectedly(death: Death) -> Failure:
 
 
 @attrs.define(eq=False)
+class HeldPrompts:
+    """The prompts that are for the next Claude Code, in the order in which it gets them."""
+
+    _held: list[Prompt] = attrs.field(factory=list, init=False)
+
+    def add(self, *prompts: Prompt) -> None:
+        self._held += prompts
+
+    def put_first(self, prompts: Iterable[Prompt]) -> None:
+        """Those that came before all that are held."""
+        self._held = [*prompts, *self._held]
+
+    def drop(self, prompts: Container[str]) -> tuple[str, ...]:
+        """An interrupt names prompts: those of them that were held, and are not any more."""
+        dropped = tuple(prompt.prompt for prompt in self._held if prompt.prompt in prompts)
+        self._held = [prompt for prompt in self._held if prompt.prompt not in dropped]
+        return dropped
+
+    def take(self) -> list[Prompt]:
+        held, self._held = self._held, []
+        return held
+
+
+@attrs.define(eq=False)
 class Absence:
     """From the end of one Claude Code of a session until there is another one.
 
     Args:
         session: the session's name.
         feed: puts messages into the pipeline.
+        held: what waits for the next one.
         old: the Claude Code that gives way, until its successor has started; None where it died.
         filling: the task that starts another one; None while nobody asked for one, or when it failed.
     """
 
     session: str
     feed: Callable[..., None]
+    held: HeldPrompts
     old: Predecessor | None = None
     filling: asyncio.Task[None] | None = None
-    _held: list[Prompt] = attrs.field(factory=list, init=False)
-
-    def hold(self, prompts: Iterable[Prompt]) -> None:
-        """Keep prompts for the next Claude Code."""
-        self._held += prompts
 
     def drop(self, prompts: Container[str]) -> tuple[str, ...]:
-        """An interrupt names prompts: those of them that are not carried on."""
-        dropped = tuple(prompt.prompt for prompt in self._held if prompt.prompt in prompts)
-        self._held = [prompt for prompt in self._held if prompt.prompt not in dropped]
-        return dropped if self.old is None else (*self.old.drop(prompts), *dropped)
+        """An interrupt names prompts: those that were the old one's and are not carried on."""
+        return () if self.old is None else self.old.drop(prompts)
 
     async def end(
         self, start: Callable[[], Awaitable[None]], death: Callable[[Exception], Death]
     ) -> tuple[Prompt, ...] | None:
         """Have `start` bring another Claude Code.
 
-        Returns what is to be given to it, in this order. None: there is none, and all who wait for it were told, with
-        what `death` says of it. Raises nothing but the task's own cancellation.
+        Returns what is to be given to it before what is held. None: there is none, and all who wait for it were told,
+        with what `death` says of it. Raises nothing but the task's own cancellation.
         """
         old = self.old
         try:
@@ -81,16 +100,12 @@ class Absence:
             text = NOT_BACK if old is None else NOT_CLEARED
             logger.opt(exception=error).error("session {}: {}", self.session, text.format(type(error).__name__))
             failure = Failure.internal(text.format(error), death(error))
-            lost = (*(() if old is None else old.running), *(prompt.prompt for prompt in self._take()))
+            lost = (*(() if old is None else old.running), *(prompt.prompt for prompt in self.held.take()))
             if old is not None:
                 self.feed(AgentReply(session=self.session, call=old.restart.call, failure=failure))
             self.feed(AgentGone(session=self.session, failure=failure, prompts=lost))
             return None
         if old is None:
-            return self._take()
+            return ()
         self.feed(AgentReply(session=self.session, call=old.restart.call))
-        return (*old.task(), *self._take())
-
-    def _take(self) -> tuple[Prompt, ...]:
-        held, self._held = self._held, []
-        return tuple(held)
+        return old.task()

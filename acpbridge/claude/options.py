@@ -44,6 +44,15 @@ class SessionOptions:
     sdk: ClaudeAgentOptions = attrs.field(repr=False)
     initialize: Mapping[str, Any] = attrs.field(repr=False)
 
+    @property
+    def unrecorded(self) -> SessionOptions:
+        """The same with a system prompt that is made anew for each request.
+
+        Claude Code records it with the first one and sends that ever after, which spares the model's cache; but then
+        an agent that is chosen later is answered for by the old prompt.
+        """
+        return attrs.evolve(self, initialize={**self.initialize, "systemPromptSnapshot": False})
+
 
 def session_options(
     request: acp.NewSessionRequest, session: str, *, stops_subagents: bool = False, forms: bool = False

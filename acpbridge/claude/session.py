@@ -32,7 +32,7 @@ from middleware.messages import (
 )
 
 from . import control
-from .absence import Absence, ended_unexpectedly
+from .absence import Absence, HeldPrompts, ended_unexpectedly
 from .asks import OpenAsks
 from .calls import CALLS
 from .echoes import Echoes
@@ -103,6 +103,8 @@ class ClaudeSession:
     _echoes: Echoes = attrs.field(factory=Echoes, init=False)
     _given: GivenPrompts = attrs.field(factory=GivenPrompts, init=False)  # to this one
     _twice: set[str] = attrs.field(factory=set, init=False)  # prompts that were given a second time
+    _held: HeldPrompts = attrs.field(factory=HeldPrompts, init=False)
+    _renewals: int = attrs.field(default=0, init=False)  # that wait for their time
     _carried: Carried = attrs.field(factory=Carried, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -143,12 +145,21 @@ class ClaudeSession:
         """Claude Code's; None when it does not run."""
         return None if self._absence is not None else self._process.tap.process_id
 
+    @property
+    def has_prompts(self) -> bool:
+        """Whether Claude Code was given prompts that are not over."""
+        return bool(self._given.running or self._given.waiting)
+
     def prompt(self, message: Prompt) -> None:
-        if self._absence is not None:
+        if self._absence is not None or self._renewals:
             # The end of the stream answered the prompts that it knew; this one came behind it.
-            self._absence.hold([message])
-            self._revive(self._absence)
+            self._held.add(message)
+            if self._absence is not None:
+                self._revive(self._absence)
             return
+        self._give(message)
+
+    def _give(self, message: Prompt) -> None:
         self._given.give(message)
         self._process.send(user_message(message))
 
@@ -169,25 +180,49 @@ class ClaudeSession:
         finally:
             self._echoes.change_ends()
 
-    async def renew(self) -> None:
-        """Have a new Claude Code take over, as `again` says now; what the old one did not take yet is given to it.
+    async def renew(self, rest: Callable[[], Awaitable[None]], stays: Callable[[], bool] = lambda: False) -> bool:
+        """Have a new Claude Code take over, as `again` says then; prompts that come from now on are for that one.
 
-        Raises nothing: a Claude Code that does not come back is tried again with the next prompt.
+        A Claude Code that does not come back is no error: it is tried again with the next prompt.
+
+        Args:
+            rest: returns when nothing runs that the old one should bring to its end.
+            stays: whether, at that point, the old one must stay after all.
+
+        Returns:
+            whether the old one was replaced.
         """
-        absence = self._absence
+        self._renewals += 1
+        try:
+            await rest()
+            while self._absence is not None and self._absence.filling is not None:
+                # It began before what the new one is to be started with was said.
+                await asyncio.shield(self._absence.filling)
+                await rest()
+            absence = self._absence
+            if absence is None and not stays():
+                given = self._given
+                absence = self._leave()
+                self._held.put_first(given.late)
+                self.feed(AgentGone(session=self.name, prompts=()))  # its work in the background ends with it
+        finally:
+            self._renewals -= 1
         if absence is None:
-            given = self._given
-            absence = self._leave()
-            absence.hold(given.late)
-            self.feed(AgentGone(session=self.name, prompts=()))  # its work in the background ends with it
+            self._give_held()
+            return False
         await self._end_of(absence)
+        return True
+
+    def _give_held(self) -> None:
+        for prompt in self._held.take():
+            self.prompt(prompt)
 
     # ------------------------------------------------------------------------------------------ its death
 
     def _leave(self, old: Predecessor | None = None) -> Absence:
         """From now on there is no Claude Code: what it was given and asked is over."""
         self._asks, self._given = OpenAsks(self.name, self.cwd, self._process.send), GivenPrompts()
-        self._absence = Absence(self.name, self.feed, old)
+        self._absence = Absence(self.name, self.feed, self._held, old)
         return self._absence
 
     def _revive(self, absence: Absence) -> None:
@@ -208,7 +243,8 @@ class ClaudeSession:
                 logger.info("session {}: there is a Claude Code again", self.name)
                 self._absence = None
                 for prompt in prompts:
-                    self.prompt(prompt)
+                    self._give(prompt)
+                self._give_held()
         finally:
             absence.old = absence.filling = None
 
@@ -238,7 +274,7 @@ class ClaudeSession:
         old = Predecessor(self.name, message, self._process, self._given, self._asks)
         stopped = old.drop(self._given.stopped)
         absence = self._leave(old)
-        absence.hold(old.prompts.waiting)
+        self._held.add(*old.prompts.waiting)
         self.feed(SessionRestarted(session=self.name))
         if stopped:
             self.feed(Interrupted(session=self.name, dropped=stopped))
@@ -263,14 +299,16 @@ class ClaudeSession:
 
         Both ways of dropping are used, since which of them works depends on Claude Code's version.
         """
+        dropped = self._held.drop(message.drop)
         if self._absence is not None:
-            self.feed(Interrupted(session=self.name, dropped=self._absence.drop(message.drop)))
+            self.feed(Interrupted(session=self.name, dropped=(*self._absence.drop(message.drop), *dropped)))
             return
         self._given.stop(message.drop)
         self.flow.open()
-        drops = {prompt: self._process.request("cancel_async_message", message_uuid=prompt) for prompt in message.drop}
+        given = [prompt for prompt in message.drop if prompt not in dropped]
+        drops = {prompt: self._process.request("cancel_async_message", message_uuid=prompt) for prompt in given}
         stop = self._process.request("interrupt", cancel_queued=True)
-        self.spawn(self._receipt(drops, stop), f"interrupt of {self.name}")
+        self.spawn(self._receipt(dropped, drops, stop), f"interrupt of {self.name}")
 
     def stop_task(self, message: StopTask) -> None:
         """Ask Claude Code to stop a task; its frames tell how it ended."""
@@ -287,10 +325,12 @@ class ClaudeSession:
         arguments = {name: message.arguments[name] for name in CALLS[message.name] if name in message.arguments}
         return await self.request(message.name, **arguments)
 
-    async def _receipt(self, drops: dict[str, asyncio.Future[Any]], stop: asyncio.Future[Any]) -> None:
+    async def _receipt(
+        self, held: tuple[str, ...], drops: dict[str, asyncio.Future[Any]], stop: asyncio.Future[Any]
+    ) -> None:
         dropped = await dropped_by(self.name, drops, stop)
         self.flow.release()
-        self.feed(Interrupted(session=self.name, dropped=dropped))
+        self.feed(Interrupted(session=self.name, dropped=(*held, *dropped)))
 
     def answer(self, message: Answer) -> None:
         """Answer an ask; one that was withdrawn meanwhile is not wanted any more."""
@@ -335,7 +375,7 @@ class ClaudeSession:
         # What it was written but never took, since it was dead already, is its successor's: once.
         late = [prompt for prompt in given.late if prompt.prompt not in self._twice]
         self._twice = {prompt.prompt for prompt in late}
-        absence.hold(late)
+        self._held.add(*late)
         if late:
             self._revive(absence)
         failure = ended_unexpectedly(self._death(error))

@@ -22,6 +22,7 @@ from . import continued, default_mode, modes, remembered
 from .choices import Choices
 from .heads import now
 from .news import News
+from .rest import Rest
 from .titles import Titles
 
 if TYPE_CHECKING:
@@ -55,17 +56,19 @@ class OpenSession:
     spawn: Callable[..., Any]
     routed: Callable[[SessionOptions], SessionOptions]
     titles: Titles = attrs.field(init=False)
-    busy: bool = attrs.field(default=False, init=False)
+    rest: Rest = attrs.field(init=False)
     _news: News = attrs.field(init=False)
     _later: list[Message] = attrs.field(factory=list, init=False)
     _answered: bool = attrs.field(default=False, init=False)
     _told: set[tuple[str, ...]] = attrs.field(factory=set, init=False)  # what is wrong with settings files
     _sized: str | None = attrs.field(default=None, init=False)  # the model whose window is known
-    _idle: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _agent_waits: bool = attrs.field(default=False, init=False)
+    _prompted: bool = attrs.field(default=False, init=False)
     _refresh: asyncio.Task[None] | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._news = News(self.name)
+        self.rest = Rest(has_prompts=lambda: self.claude.has_prompts)
         self.titles = Titles(session=self.name, ask=self.claude.request, feed=self.claude.feed, now=now)
         self.choices.changed = self._chosen
 
@@ -79,6 +82,7 @@ class OpenSession:
 
     def prompted(self, prompt: Prompt) -> None:
         """A prompt is on its way to Claude Code."""
+        self._prompted = True
         if self.titles.wants(prompt):
             self.spawn(self.titles.make(), f"title of {self.name}")
         if self.choices.chosen.model != self._sized:
@@ -116,14 +120,13 @@ class OpenSession:
 
     def _read(self, frame: Mapping[str, Any]) -> Iterable[Message]:
         kind, subtype = frame.get("type"), frame.get("subtype")
+        self.rest.observe(frame)
         if kind == "conversation_reset":
             self.titles.forget()
         elif kind == "system" and subtype == "init":
             self._is_at(frame.get("session_id"))
         elif kind == "system" and subtype == "session_state_changed":
-            self.busy = frame.get("state") != "idle"
-            (self._idle.clear if self.busy else self._idle.set)()
-            if not self.busy:
+            if not self.rest.busy:
                 self._look_again()
         elif kind == "control_request" and _is_news(frame):
             self._look_again()
@@ -187,6 +190,29 @@ class OpenSession:
 
     async def _chosen(self, name: str, value: str) -> None:
         await self._aside(remembered.write_choice, self.name, name, value, now())
+        if name == "agent" and (self._prompted or self.claude.options.sdk.resume is not None):
+            self.spawn(self._change_agent(), f"agent of {self.name}")
+
+    async def _change_agent(self) -> None:
+        """Have the agent that was chosen answer with its own system prompt and tools.
+
+        Claude Code takes another agent for the model and hooks at once; the tools are those of its first turn, and the
+        system prompt is the one that it recorded in that of the conversation (seen in 2.1.332). So a new one is
+        started, without the record, when nothing runs that would end with the old one.
+        """
+        if self._agent_waits:
+            return
+        self._agent_waits = True
+        while self._agent_waits:
+            if self.rest.tasks:
+                text = "It answers with its own instructions and tools once the work in the background has ended."
+                self._tell(Notice(session=self.name, severity="info", title="Agent chosen", description=text))
+                await self.rest.come(tasks=True)
+            await self.claude.renew(self.rest.come, stays=self._has_tasks)
+
+    def _has_tasks(self) -> bool:
+        self._agent_waits = self.rest.tasks  # what is chosen from here on needs another new one
+        return self.rest.tasks
 
     async def again(self) -> SessionOptions:
         """What a Claude Code is started with that takes this session up where the last one left it."""
@@ -201,13 +227,12 @@ class OpenSession:
             session_id=None if saved else self.conversation,
             permission_mode=chosen.mode,  # type: ignore[arg-type]  # one of the SDK's, checked when it was learned
         )
-        return self.routed(attrs.evolve(self.options, sdk=sdk))
+        options = attrs.evolve(self.options, sdk=sdk)
+        return self.routed(options.unrecorded if "agent" in self.choices.explicit else options)
 
     async def claude_anew(self) -> None:
         """Go on with a Claude Code that is started anew, as soon as nothing runs."""
-        if self.busy:
-            await self._idle.wait()
-        await self.claude.renew()
+        await self.claude.renew(self.rest.come)
 
     async def restore(self) -> None:
         """Set again in the new Claude Code what was chosen in the old one."""
@@ -223,7 +248,7 @@ class OpenSession:
             session_id=str(uuid.uuid4()),
             permission_mode=mode,  # type: ignore[arg-type]  # one of those that were offered
         )
-        return attrs.evolve(self.options, sdk=sdk)
+        return self.routed(attrs.evolve(self.options, sdk=sdk))
 
     async def settle(self, mode: str) -> None:
         """The Claude Code of `afresh` has started: the session is at its conversation, and as it was but for the mode.

@@ -144,7 +144,8 @@ async def _prepared(options: Any, wished: Mapping[str, Any], cwd: str, past: Pas
         sdk = replace(sdk, session_id=None, resume=past.conversation)
     elif past is not None:
         sdk = replace(sdk, session_id=past.conversation)
-    return attrs.evolve(options, sdk=sdk)
+    options = attrs.evolve(options, sdk=sdk)
+    return options.unrecorded if past is not None and "agent" in past.choices else options
 
 
 def _start_failure(error: Exception, session: str, last_words: str) -> RequestRefused:

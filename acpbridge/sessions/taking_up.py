@@ -163,7 +163,7 @@ async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path, *, live:
         transcript=transcript,
         pipeline=flow.past(),
         profile=end.profile,
-        running=opened.busy,
+        running=opened.rest.busy,
         names=model_entries(opened.choices.chosen),
         live=live,
     )
