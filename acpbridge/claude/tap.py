@@ -175,7 +175,7 @@ class Tap(Transport):
         kind = frame.get("type")
         if kind == "control_response":
             return not self._answered(_object(frame, "response"))
-        if kind == "control_request" and _object(frame, "request").get("subtype") in _SDK_ANSWERS:
+        if kind == "control_request" and str(_object(frame, "request").get("subtype")) in _SDK_ANSWERS:
             return True
         if kind != "keep_alive":
             self._show(frame)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, CLIConnectionError, CLIJSONDecodeError, ProcessError
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from acpbridge.claude.tap import ControlError, Tap
 from tests.claude.fake_claude import FakeClaude, FakeProcess, Frame, run
@@ -343,6 +343,7 @@ def test_the_process_is_announced_when_it_is_there() -> None:
     run(scenario())
 
 
+@example({"type": "control_request", "request_id": "r", "request": {"subtype": []}})  # ended the stream
 @given(broken())
 @settings(max_examples=150, deadline=None)
 def test_no_frame_breaks_the_tap(frame: Frame) -> None:
