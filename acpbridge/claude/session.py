@@ -96,6 +96,7 @@ class ClaudeSession:
     afresh: Callable[[str], Awaitable[SessionOptions]] | None = None
     settle: Callable[[str], Awaitable[None]] = _nothing_to_settle
     sleep: Sleep | None = None
+    info: dict[str, Any] = attrs.field(factory=dict, init=False)  # its answer to the handshake
     _process: ClaudeProcess = attrs.field(init=False)
     _asks: OpenAsks = attrs.field(init=False)
     _closing: bool = attrs.field(default=False, init=False)
@@ -127,7 +128,7 @@ class ClaudeSession:
 
     async def start(self) -> dict[str, Any]:
         """Start Claude Code; its answer to the handshake. Raises `ClaudeSDKError`."""
-        info = await self._process.start()
+        self.info = info = await self._process.start()
         self.feed(Commands(session=self.name, commands=commands_in(info)))
         return info
 

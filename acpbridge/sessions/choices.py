@@ -39,6 +39,7 @@ class Choices:
         booleans: the client takes options that are on or off.
         bypass: permissions may be left out altogether.
         changed: called with the name of each option that the client chose, and its value.
+        listed: the models that the client's provider says it has, by id; None where nobody says.
     """
 
     session: str
@@ -47,6 +48,7 @@ class Choices:
     booleans: bool
     bypass: bool
     changed: Callable[[str, str], Awaitable[None]] | None = None
+    listed: Callable[[], tuple[str, ...] | None] = lambda: None
     chosen: Chosen = attrs.field(factory=Chosen, init=False)
     explicit: dict[str, str] = attrs.field(factory=dict, init=False)
     settings: Mapping[str, Any] = attrs.field(factory=dict, init=False)
@@ -59,26 +61,48 @@ class Choices:
 
     async def learn(self, info: Mapping[str, Any]) -> None:
         """Take in what a Claude Code that was just started says of itself. Raises what `ask` raises."""
-        current = modes.normalized(info.get("current_permission_mode")) or modes.DEFAULT
-        answer = await self.ask("get_settings")
-        self.chosen = self._settled(
-            attrs.evolve(
-                self.chosen, mode=current, rows=tuple(models.rows_of(info)), agents=config_options.custom_agents(info)
-            ),
-            answer,
-        )
-        self._open = True
-        self.feed(
-            SessionModes(session=self.session, available=self.chosen.modes, current=self.chosen.mode),
-            ModelNames(session=self.session, entries=config_options.model_entries(self.chosen)),
-        )
+        await self._learn(info)
+        self.feed(SessionModes(session=self.session, available=self.chosen.modes, current=self.chosen.mode))
+        self._name_models()
 
-    async def learn_again(self, wishes: Mapping[str, str]) -> None:
-        """The same of a Claude Code that was started anew; the client is told what is not as before."""
+    async def learn_again(self, info: Mapping[str, Any], wishes: Mapping[str, str]) -> None:
+        """The same of a Claude Code that was started anew; the client is told what is not as before.
+
+        Args:
+            info: what it says of itself.
+            wishes: what is to be set in it, as for `take_up`.
+        """
         before = self.chosen
-        await self.take_up(wishes)
-        after, self.chosen = self.chosen, before
+        try:
+            self._open = False
+            await self._learn(info)
+            await self.take_up(wishes)
+        finally:
+            after, self.chosen, self._open = self.chosen, before, True
         self._change(after)
+        self._name_models()
+
+    def _name_models(self) -> None:
+        self.feed(ModelNames(session=self.session, entries=config_options.model_entries(self.chosen)))
+
+    async def _learn(self, info: Mapping[str, Any]) -> None:
+        current = modes.normalized(info.get("current_permission_mode")) or modes.DEFAULT
+        rows = tuple(models.offered(models.rows_of(info), self.listed()))
+        answer = await self.ask("get_settings")
+        agents = config_options.custom_agents(info)
+        self.chosen = self._settled(attrs.evolve(self.chosen, mode=current, rows=rows, agents=agents), answer)
+        self._open = True
+        if rows and self.chosen.row is None and self.listed() is not None:
+            await self._begin_with(models.in_place_of(self.chosen.model, info, rows))
+
+    async def _begin_with(self, row: models.Row) -> None:
+        """Have another model answer than the one that Claude Code began with, which the provider does not have."""
+        await self._told("set_model", model=row["value"])
+        chosen = attrs.evolve(self.chosen, model=row["value"])
+        if chosen.mode == "auto" and row.get("supportsAutoMode") is not True:
+            await self._told("set_permission_mode", mode=modes.DEFAULT)
+            chosen = attrs.evolve(chosen, mode=modes.DEFAULT)
+        self.chosen = self._settled(chosen, await self.ask("get_settings"))
 
     @property
     def wishes(self) -> dict[str, str]:

@@ -21,8 +21,13 @@ WITHIN = 30.0
 
 
 async def logout(end: AgentEnd, request: Request) -> acp.LogoutResponse:
-    """Log out, and forget a gateway; sessions that are open are asked to log in when they next need to."""
-    end.gateway = None
+    """Log out, and forget a gateway and a provider; sessions that are open go their way no longer, and are asked to log
+    in when they next need to."""
+    routed = [opened for opened in end.open.values() if opened.route is not None]
+    end.gateway = end.route = None
+    for opened in routed:
+        opened.gateway = None
+        end.loop.spawn(opened.claude_anew(), f"logout of {opened.name}")
     done = await asyncio.get_running_loop().run_in_executor(None, _log_out)
     if done is not None:
         raise RequestRefused(done)

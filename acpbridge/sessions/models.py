@@ -13,6 +13,8 @@ from typing import Any
 Row = Mapping[str, Any]
 
 _VERSION = re.compile(r"-(\d{1,2})(?:-(\d{1,2}))?(?:-\d{8})?(?:\[.*\])?$")
+_AROUND = re.compile(r"(?:[-@]\d{8})?(?:-v\d+(?::\d+)?)?(?:\[[^\]]*\]|-1m)?$")
+_REGION = re.compile(r"^[a-z-]+\.(?=anthropic\.)")
 _WORDS = re.compile(r"[a-z]+|\d+(?:\.\d+)?")
 
 
@@ -21,6 +23,35 @@ def rows_of(info: Mapping[str, Any]) -> list[Row]:
     models = info.get("models")
     found = models if isinstance(models, list) else []
     return [row for row in found if isinstance(row, dict) and isinstance(row.get("value"), str) and row["value"]]
+
+
+def offered(rows: Sequence[Row], listed: Iterable[str] | None) -> list[Row]:
+    """The rows that a provider has; all where it does not say. Where it has none of them, its own ids are the rows."""
+    if listed is None:
+        return list(rows)
+    ids = list(dict.fromkeys(listed))
+    known = set(map(canonical, ids))
+    found = [row for row in rows if known & _called(_resolved(row) or row["value"])]
+    return found or [{"value": name, "resolvedModel": name, "displayName": name} for name in ids]
+
+
+def in_place_of(model: str, info: Mapping[str, Any], rows: Sequence[Row]) -> Row:
+    """One of the rows for a model that is not among them: one of its family, where there is one, else the first."""
+    was = row_of(rows_of(info), model)
+    words = set(_WORDS.findall((_resolved(was) if was is not None else None) or model)) - {"claude"}
+    families = {word for word in words if word.isalpha()}
+    return next((row for row in rows if families & set(_WORDS.findall(_resolved(row) or row["value"]))), rows[0])
+
+
+def canonical(model: str) -> str:
+    """A model's name without what may follow it: its date, the version of a cloud's offer, the context."""
+    return _AROUND.sub("", model.lower())
+
+
+def _called(model: str) -> set[str]:
+    """The names under which a provider may list a model that is asked for so: Bedrock's with and without a region."""
+    name = canonical(model)
+    return {name, _REGION.sub("", name)}
 
 
 def row_of(rows: Iterable[Row], value: str) -> Row | None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from acpbridge.claude.options import SessionOptions
     from acpbridge.claude.session import ClaudeSession
 
+    from .routing import Route
+
 
 @attrs.define(eq=False)
 class OpenSession:
@@ -43,7 +45,9 @@ class OpenSession:
         options: what that was first started with.
         choices: what is set in it.
         spawn: starts a task on the loop.
-        routed: the options with the way that requests go at this moment.
+        provider: the way of the client's provider, at this moment.
+        gateway: that of the gateway that the client had authenticated with when the session was opened.
+        routed: the options with a way.
     """
 
     name: str
@@ -54,7 +58,10 @@ class OpenSession:
     options: SessionOptions
     choices: Choices
     spawn: Callable[..., Any]
-    routed: Callable[[SessionOptions], SessionOptions]
+    provider: Callable[[], Route | None]
+    gateway: Route | None
+    routed: Callable[[Route | None, SessionOptions], SessionOptions]
+    ready: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)  # it is open, or could not be opened
     titles: Titles = attrs.field(init=False)
     rest: Rest = attrs.field(init=False)
     _news: News = attrs.field(init=False)
@@ -214,6 +221,11 @@ class OpenSession:
         self._agent_waits = self.rest.tasks  # what is chosen from here on needs another new one
         return self.rest.tasks
 
+    @property
+    def route(self) -> Route | None:
+        """The way that requests go at this moment; None leaves it to Claude Code's settings."""
+        return self.provider() or self.gateway
+
     async def again(self) -> SessionOptions:
         """What a Claude Code is started with that takes this session up where the last one left it."""
         loop = asyncio.get_running_loop()
@@ -228,17 +240,18 @@ class OpenSession:
             permission_mode=chosen.mode,  # type: ignore[arg-type]  # one of the SDK's, checked when it was learned
         )
         options = attrs.evolve(self.options, sdk=sdk)
-        return self.routed(options.unrecorded if "agent" in self.choices.explicit else options)
+        return self.routed(self.route, options.unrecorded if "agent" in self.choices.explicit else options)
 
     async def claude_anew(self) -> None:
         """Go on with a Claude Code that is started anew, as soon as nothing runs."""
+        await self.ready.wait()
         await self.claude.renew(self.rest.come)
 
     async def restore(self) -> None:
         """Set again in the new Claude Code what was chosen in the old one."""
         explicit = dict(self.choices.explicit)
         explicit.pop("mode", None)  # it was started in it
-        await self.choices.learn_again(explicit)
+        await self.choices.learn_again(self.claude.info, explicit)
 
     async def afresh(self, mode: str) -> SessionOptions:
         """What a Claude Code is started with that carries out a plan, in this mode and with an empty context."""
@@ -248,7 +261,7 @@ class OpenSession:
             session_id=str(uuid.uuid4()),
             permission_mode=mode,  # type: ignore[arg-type]  # one of those that were offered
         )
-        return self.routed(attrs.evolve(self.options, sdk=sdk))
+        return self.routed(self.route, attrs.evolve(self.options, sdk=sdk))
 
     async def settle(self, mode: str) -> None:
         """The Claude Code of `afresh` has started: the session is at its conversation, and as it was but for the mode.
@@ -257,7 +270,7 @@ class OpenSession:
         """
         self.conversation = self.claude.options.sdk.session_id or self.conversation
         await self._aside(continued.remember, self.name, self.conversation)
-        await self.choices.learn_again({**self.choices.wishes, "mode": mode})
+        await self.choices.learn_again(self.claude.info, {**self.choices.wishes, "mode": mode})
 
     async def _aside(self, work: Callable[..., Any], *arguments: Any) -> None:
         await asyncio.get_running_loop().run_in_executor(None, work, *arguments)

@@ -22,6 +22,7 @@ from .default_mode import mode_to_start_in
 from .failures import RequestRefused
 from .fingerprint import fingerprint
 from .opened import OpenSession
+from .routing import Route
 
 if TYPE_CHECKING:
     from acpbridge.agent_end import AgentEnd
@@ -64,7 +65,7 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
     claude = module.ClaudeSession(
         name=name,
         cwd=params.cwd,
-        options=_routed(end, options),
+        options=_routed(end.route or end.gateway, options),
         feed=end.feed,
         flow=FlowControl(end.has_room),
         spawn=end.loop.spawn,
@@ -76,6 +77,7 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
         feed=end.feed,
         booleans=end.profile.has("session", "configOptions", "boolean"),
         bypass=modes.may_bypass(wished),
+        listed=lambda: opened.route.models if opened.route is not None else None,
     )
     opened = OpenSession(
         name=name,
@@ -86,7 +88,9 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
         options=options,
         choices=choices,
         spawn=end.loop.spawn,
-        routed=lambda options: _routed(end, options),
+        provider=lambda: end.route,
+        gateway=end.gateway,
+        routed=_routed,
     )
     claude.observe, claude.again, claude.restore = opened.observe, opened.again, opened.restore
     claude.afresh, claude.settle = opened.afresh, opened.settle
@@ -101,6 +105,8 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
     except Exception as error:
         await end.close_session(name)
         raise _start_failure(error, name, claude.last_words) from error
+    finally:
+        opened.ready.set()
     return opened
 
 
@@ -119,9 +125,8 @@ async def _take_up(opened: OpenSession, wished: Mapping[str, Any], past: Past | 
     await opened.choices.take_up(choices)
 
 
-def _routed(end: AgentEnd, options: Any) -> Any:
-    """The options with the way that the client's provider, or its gateway, says."""
-    route = end.route or end.gateway
+def _routed(route: Route | None, options: Any) -> Any:
+    """The options with the way that requests go."""
     if route is None:
         return options
     sdk = replace(

@@ -1,7 +1,8 @@
 """`providers/list`, `providers/set` and `providers/disable`: the client's own way to the models (reference 10.7).
 
-There is one provider, `main`. Setting it takes hold in the sessions that are open too: each goes on with a Claude Code
-that is started anew once its turn is over.
+There is one provider, `main`, which is asked for its models first: one that cannot be reached is not taken. Setting it
+takes hold in the sessions that are open too: each goes on with a Claude Code that is started anew once its turn is
+over. One change at a time.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from loguru import logger
 
 from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import Request
 
-from . import routing
+from . import discovery, routing
 from .failures import RequestRefused
 from .routing import Route
 
@@ -36,7 +38,10 @@ async def list_providers(end: AgentEnd, request: Request) -> acp.ListProvidersRe
 async def set_provider(end: AgentEnd, request: Request) -> acp.SetProviderResponse:
     """Send all requests this way from now on."""
     params: acp.SetProviderRequest = request.params
-    await _take(end, _route(params))
+    route = _route(params)
+    async with end.opening(MAIN):  # the id of no session
+        if route != end.route:
+            await _take(end, await _with_models(route))
     return acp.SetProviderResponse()
 
 
@@ -44,7 +49,9 @@ async def disable_provider(end: AgentEnd, request: Request) -> acp.DisableProvid
     """Send requests as Claude Code's own settings say. Of a provider that there is not nothing is to be done."""
     params: acp.DisableProviderRequest = request.params
     if params.provider_id == MAIN:
-        await _take(end, None)
+        async with end.opening(MAIN):
+            if end.route is not None:
+                await _take(end, None)
     return acp.DisableProviderResponse()
 
 
@@ -78,10 +85,24 @@ def _refused(text: str) -> RequestRefused:
     return RequestRefused(Failure.invalid_params(text))
 
 
+async def _with_models(route: Route) -> Route:
+    """The way with what it leads to. Raises `RequestRefused`: -32603, that cannot be learned."""
+    asking = asyncio.get_running_loop().run_in_executor(None, discovery.list_models, route)
+    try:
+        listing = await asyncio.wait_for(asking, discovery.WITHIN)
+    except TimeoutError:
+        raise _undiscovered(f"The models were not listed within {discovery.WITHIN:g} s.") from None
+    except discovery.ListingFailed as error:
+        raise _undiscovered(str(error)) from error
+    return route if listing is None else attrs.evolve(route, models=listing.models, prefix=listing.region)
+
+
+def _undiscovered(why: str) -> RequestRefused:
+    return RequestRefused(Failure.internal(f'Model discovery for provider "{MAIN}" failed: {why}'))
+
+
 async def _take(end: AgentEnd, route: Route | None) -> None:
-    """Hold the way, and have each open session go it. One that cannot is closed by its next prompt, in words."""
-    if route == end.route:
-        return
+    """Hold the way, and have each open session go it. One that cannot says so with its next prompt."""
     end.route = route
     answers = await asyncio.gather(
         *(opened.claude_anew() for opened in list(end.open.values())), return_exceptions=True

@@ -17,21 +17,37 @@ from loguru import logger
 
 API_TYPES = ("anthropic", "bedrock", "vertex")
 
-_TOKEN = "acp-proxy"
+TOKEN = "acp-proxy"
 """What Claude Code signs in with: the client's own headers say who it is."""
 
 _EMPTIED = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_AWS_API_KEY",
+    "ANTHROPIC_AWS_BASE_URL",
     "ANTHROPIC_BASE_URL",
     "ANTHROPIC_BEDROCK_BASE_URL",
+    "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
     "ANTHROPIC_CUSTOM_HEADERS",
+    "ANTHROPIC_FOUNDRY_API_KEY",
+    "ANTHROPIC_FOUNDRY_AUTH_TOKEN",
+    "ANTHROPIC_FOUNDRY_BASE_URL",
+    "ANTHROPIC_GOOGLE_CLOUD_BASE_URL",
+    "ANTHROPIC_UNIX_SOCKET",
     "ANTHROPIC_VERTEX_BASE_URL",
     "AWS_BEARER_TOKEN_BEDROCK",
     "CLAUDE_CODE_OAUTH_TOKEN",
 )
 
-_SWITCHES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+_SWITCHES = (
+    "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+    "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "CLAUDE_CODE_USE_GATEWAY",
+    "CLAUDE_CODE_USE_MANTLE",
+    "CLAUDE_CODE_USE_VERTEX",
+)
 
 _DEFAULTS = {
     "anthropic": ("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
@@ -42,25 +58,32 @@ _DEFAULTS = {
 
 @attrs.frozen(kw_only=True)
 class Route:
-    """One way to a model's API."""
+    """One way to a model's API.
+
+    `models` are those that it says it has, None where it does not say; `prefix` is the region of Bedrock's ids. Neither
+    makes it another way.
+    """
 
     api_type: str
     base_url: str
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     project: str | None = None
     region: str | None = None
+    models: tuple[str, ...] | None = attrs.field(default=None, eq=False)
+    prefix: str | None = attrs.field(default=None, eq=False)
 
     def environment(self) -> dict[str, str]:
         """The variables that Claude Code is started with."""
         variables = dict.fromkeys(_EMPTIED, "") | dict.fromkeys(_SWITCHES, "0")
         match self.api_type:
             case "bedrock":
-                variables |= {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_BEARER_TOKEN_BEDROCK": _TOKEN}
+                variables |= {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_BEARER_TOKEN_BEDROCK": TOKEN}
+                variables |= {"ANTHROPIC_BEDROCK_REGION_PREFIX": self.prefix} if self.prefix else {}
             case "vertex":
                 variables |= {"CLAUDE_CODE_USE_VERTEX": "1", "CLAUDE_CODE_SKIP_VERTEX_AUTH": "1"}
                 variables |= {"ANTHROPIC_VERTEX_PROJECT_ID": self.project or "", "CLOUD_ML_REGION": self.region or ""}
             case _:
-                variables["ANTHROPIC_AUTH_TOKEN"] = _TOKEN
+                variables["ANTHROPIC_AUTH_TOKEN"] = TOKEN
         variables[_DEFAULTS[self.api_type][0]] = self.base_url
         variables["ANTHROPIC_CUSTOM_HEADERS"] = "\n".join(f"{name}: {value}" for name, value in self.headers.items())
         return variables

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeAlias
 import attrs
 from loguru import logger
 
+from acpbridge.testing.clouds import call_of, foundation_models
 from acpbridge.testing.directive import DirectiveError, find_directive
 from acpbridge.testing.environment import claude_environment, write_settings
 from acpbridge.testing.player import perform
@@ -33,7 +34,7 @@ from acpbridge.testing.requests import (
 from acpbridge.testing.script import Fail, Failure, Gate, Reply, Say, Script, Step, checked, due, in_directory
 from acpbridge.testing.server import ClientGone, Exchange, HttpServer, Stopped
 from acpbridge.testing.sides import models_page, side_reply
-from acpbridge.testing.sse import play
+from acpbridge.testing.sse import SSE, play
 
 Match: TypeAlias = str | Callable[[ModelRequest], bool]
 """A part of the prompt's text, or a predicate of the request."""
@@ -187,8 +188,17 @@ class ScriptedModel:
     def _read(self, exchange: Exchange, number: int) -> ModelRequest:
         # Runs under the log's lock, so that the attempts are counted in the order of the requests.
         path = _path(exchange)
-        body = _parsed(exchange.body)
-        request = ModelRequest(number=number, method=exchange.method, path=exchange.path, kind="other", body=body)
+        body, cloud = _parsed(exchange.body), call_of(path)
+        if cloud is not None:
+            path, body = "/v1/messages", cloud.body(body)
+        request = ModelRequest(
+            number=number,
+            method=exchange.method,
+            path=exchange.path,
+            kind="other",
+            body=body,
+            header_names=exchange.header_names,
+        )
         if exchange.method != "POST":
             return request
         if path == "/v1/messages/count_tokens":
@@ -216,6 +226,8 @@ class ScriptedModel:
             self._send(exchange, request, 200, {})
         elif exchange.method == "GET" and path == "/v1/models":
             self._send(exchange, request, 200, models_page(MODELS))
+        elif exchange.method == "GET" and path == "/foundation-models":
+            self._send(exchange, request, 200, foundation_models(MODELS))
         elif exchange.method == "POST" and path == "/v1/messages":
             self._refuse(exchange, request, 400, "invalid_request_error", "the body is not a Messages request")
         else:
@@ -234,7 +246,9 @@ class ScriptedModel:
             new_tool_id=lambda: f"toolu_{self._prefix}{next(self._count):06}",
         )
         record = functools.partial(self._log.change, request)
-        perform(exchange, moves, request.streaming, self._headers(), record)
+        cloud = call_of(_path(exchange))
+        wire = cloud.wire if cloud is not None else SSE
+        perform(exchange, moves, request.streaming, self._headers(), record, wire)
 
     def _reply(self, request: ModelRequest) -> Reply:
         if request.kind in SIDE_KINDS:

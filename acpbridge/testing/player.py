@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from acpbridge.testing.record import Outcome
 from acpbridge.testing.script import Cut, Fail, FailInStream, Pause, Wait
 from acpbridge.testing.server import Exchange
-from acpbridge.testing.sse import MessageBuilder, Move, encode
+from acpbridge.testing.sse import SSE, MessageBuilder, Move, Wire
 
 _BUFFER = 16 * 1024
 """Bytes of events that are put into one write when nothing makes the reply stand still between them."""
@@ -26,10 +26,15 @@ class Record(Protocol):
 
 
 def perform(
-    exchange: Exchange, moves: Iterable[Move], streaming: bool, headers: Mapping[str, str], record: Record
+    exchange: Exchange,
+    moves: Iterable[Move],
+    streaming: bool,
+    headers: Mapping[str, str],
+    record: Record,
+    wire: Wire = SSE,
 ) -> None:
-    """Answer. Raises ClientGone and Stopped, whatever has been noted by then."""
-    answer = _Stream(exchange, headers, record) if streaming else _Whole(exchange, headers, record)
+    """Answer; `wire` is that of a stream. Raises ClientGone and Stopped, whatever has been noted by then."""
+    answer = _Stream(exchange, headers, record, wire) if streaming else _Whole(exchange, headers, record)
     for move in moves:
         match move:
             case Pause():
@@ -59,14 +64,15 @@ def perform(
 class _Stream:
     """The events on their way to the socket, several in one write."""
 
-    def __init__(self, exchange: Exchange, headers: Mapping[str, str], record: Record) -> None:
+    def __init__(self, exchange: Exchange, headers: Mapping[str, str], record: Record, wire: Wire) -> None:
         self._exchange = exchange
-        self._headers = headers
+        self._headers = {"content-type": wire.content, **headers}
         self._record = record
+        self._encode = wire.encode
         self._buffer = bytearray()
 
     def add(self, event: dict[str, Any]) -> None:
-        self._buffer += encode(event)
+        self._buffer += self._encode(event)
         if len(self._buffer) >= _BUFFER:
             self.flush()
 

@@ -23,8 +23,8 @@ class ModelRequest:
 
     `number`: from 1. `body`: the parsed JSON, {} without one. `prompt` and `round`: what is being answered (see
     `requests.Due`), of main and subagent requests. `attempt`: from 1, the tries of the same request, up to the one
-    that no step of its script lets fail. `status`: of the answer, None before its head. The headers are not kept: the
-    API key is among them.
+    that no step of its script lets fail. `status`: of the answer, None before its head. Of the headers only the names
+    are kept, in lower case: the API key is among them.
     """
 
     number: int
@@ -35,6 +35,7 @@ class ModelRequest:
     due: Due = NOTHING_DUE
     attempt: int = 1
     session_id: str | None = None
+    header_names: frozenset[str] = attrs.field(default=frozenset(), repr=False)
     status: int | None = None
     outcome: Outcome = "open"
 

@@ -96,6 +96,7 @@ class Exchange:
     def __init__(self, handler: _Handler, body: bytes) -> None:
         self.method: str = handler.command
         self.path: str = handler.path
+        self.header_names: frozenset[str] = frozenset(name.lower() for name in handler.headers)
         self.body = body
         self.begun = False
         self._handler = handler

@@ -13,6 +13,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+import attrs
+
 from acpbridge.testing.script import (
     JSON_CHARACTERS_EACH,
     Cut,
@@ -39,9 +41,21 @@ SIGNATURE = "c2NyaXB0ZWQgc2lnbmF0dXJl"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
+@attrs.frozen
+class Wire:
+    """How the events of a stream are written, and the type of what that is."""
+
+    encode: Callable[[Event], bytes]
+    content: str
+
+
 def encode(event: Event) -> bytes:
     """One SSE event: its name is its type."""
     return f"event: {event['type']}\ndata: {_ENCODER.encode(event)}\n\n".encode()
+
+
+SSE = Wire(encode, "text/event-stream; charset=utf-8")
+"""As Anthropic's own API writes them."""
 
 
 def play(

@@ -196,6 +196,32 @@ def test_model_without_auto() -> None:
     assert [each.title for each in fed if isinstance(each, Notice)] == ["Auto mode unavailable"]
 
 
+def test_models_of_a_provider() -> None:
+    """Only the models that the provider has are offered. Where it does not have the one that answers, one of the same
+    family answers, else the first. What is another choice with another provider is told."""
+
+    async def play(choices: Choices, claude: Claude) -> None:
+        choices.listed = lambda: ("claude-sonnet-5-5-20260101", "claude-old-3", "more")
+        info = {"models": ROWS, "current_permission_mode": "auto"}
+        await choices.learn_again(info, {"effort": "high"})
+        assert [row["value"] for row in choices.chosen.rows] == ["sonnet", "old"]
+        assert (choices.chosen.model, claude.model) == ("sonnet", "claude-sonnet-5-5")
+        assert (choices.chosen.mode, choices.chosen.effort) == ("auto", "high")
+        choices.listed = lambda: ("claude-old-3",)
+        await choices.learn_again(info, {"model": "old"})
+        assert (choices.chosen.model, choices.chosen.mode, claude.mode) == ("old", "default", "default")
+        choices.listed = lambda: ()
+        await choices.learn_again({"models": ROWS}, {})
+        assert "model" not in [option.id for option in choices.options]
+        choices.listed = lambda: None
+        claude.model = "claude-opus-5-5"
+        await choices.learn_again({"models": ROWS}, {})
+        assert choices.chosen.model == "default"
+
+    told = [each.update for each in _play(play) if isinstance(each, Update)]
+    assert [type(each).__name__ for each in told].count("ConfigOptionUpdate") == 4
+
+
 def test_effort_keeps_ultracode() -> None:
     """Another effort does not end ultracode; "default" takes the choice of an effort back."""
 
