@@ -8,11 +8,12 @@ last stage's thread and comes back at once. What a method of the client means is
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from loguru import logger
@@ -39,6 +40,7 @@ from .claude.calls import CALLS
 from .claude.loop import SdkLoop
 from .claude.watch import Watcher
 from .sessions.failures import RequestRefused, failure_of
+from .sessions.identity import Identity
 
 if TYPE_CHECKING:
     from .claude.session import ClaudeSession
@@ -53,9 +55,17 @@ class AgentEnd:
         loop: the SDK loop, started by the caller.
         feed: puts messages into the pipeline; from any thread.
         has_room: whether the pipeline takes more.
+        ask_claude: asks Claude Code who is signed in, see `sessions.identity`.
     """
 
-    def __init__(self, loop: SdkLoop, *, feed: Callable[..., None], has_room: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        loop: SdkLoop,
+        *,
+        feed: Callable[..., None],
+        has_room: Callable[[], bool],
+        ask_claude: Callable[[Watcher], Awaitable[Mapping[str, Any] | None]] | None = None,
+    ) -> None:
         self.loop = loop
         self.feed = feed
         self.has_room = has_room
@@ -65,6 +75,8 @@ class AgentEnd:
         self.gateway: Route | None = None  # that the client authenticated with
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.watcher = Watcher()
+        probe = functools.partial(ask_claude, self.watcher) if ask_claude is not None else None
+        self.identity = Identity(feed=feed, spawn=loop.spawn, probe=probe)
         self.closed = threading.Event()
         self._closing = False
         self.profile = ClientProfile()
@@ -118,6 +130,7 @@ class AgentEnd:
                     self.loop.spawn(self._close_all(), "closing")
             case Initialized():
                 self.profile = message.profile
+                self.identity.look()
             case _:
                 logger.debug("the agent end has no use for {}", type(message).__name__)
 
@@ -135,6 +148,7 @@ class AgentEnd:
     def _prompt(self, session: ClaudeSession, message: Prompt) -> None:
         try:
             session.prompt(message)
+            self.identity.prompted()
             if message.session in self.open:
                 self.open[message.session].prompted(message)
         except Exception as error:

@@ -26,6 +26,7 @@ from .agent_end import AgentEnd
 from .claude.hand_over import HandOver
 from .claude.loop import SdkLoop
 from .client_end import Line, LineTooLong, Written
+from .sessions.identity import ask_claude
 from .stdio import MAX_LINE, LineReader, LineWriter
 
 AGENT_CLOSES_WITHIN = 8.0
@@ -49,7 +50,10 @@ class Bridge:
         self._ending: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._loop = SdkLoop()
         self._agent = AgentEnd(
-            self._loop, feed=HandOver(self._loop, self._feed), has_room=lambda: self._in_flight.has_room
+            self._loop,
+            feed=HandOver(self._loop, self._feed),
+            has_room=lambda: self._in_flight.has_room,
+            ask_claude=ask_claude,
         )
         self._runner = ThreadRunner(
             flow.pipeline(answered=answered),

@@ -19,6 +19,7 @@ from middleware.errors import Failure
 from middleware.messages import (
     Ask,
     AskWithdrawn,
+    AuthStatus,
     Cancel,
     CancelRequest,
     Closing,
@@ -250,6 +251,10 @@ class ClientEnd(Stage):
     @on(ElicitationCompleted)
     def _elicitation_completed(self, message: ElicitationCompleted, context: Context) -> Outcome:
         return Written(data=self._peer.notify("elicitation/complete", {"elicitationId": message.elicitation}))
+
+    @on(AuthStatus)
+    def _auth_status(self, message: AuthStatus, context: Context) -> Outcome:
+        return Written(data=self._peer.notify("_auth/status_update", wire.auth_status(message)))
 
     @on(AskWithdrawn)
     def _withdrawn(self, message: AskWithdrawn, context: Context) -> Outcome:

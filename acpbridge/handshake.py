@@ -46,7 +46,7 @@ def result(params: Any = None) -> dict[str, Any]:
                 "resume": {},
                 "systemPrompt": {"mode": {"override": {}}},
             },
-            "_meta": {"claudeCode": {"promptQueueing": True}},
+            "_meta": {"claudeCode": {"promptQueueing": True}, "authStatus": {}},
         },
         "agentInfo": {"name": "acpbridge", "title": "Claude Code", "version": __version__},
         "authMethods": login.methods(capabilities if isinstance(capabilities, dict) else {}),

@@ -10,6 +10,7 @@ from typing import Any
 from middleware import acp
 from middleware.errors import UNSUPPORTED_PROTOCOL_VERSION, Failure
 from middleware.messages import (
+    AuthStatus,
     Elicitation,
     ElicitationReply,
     PermissionRequest,
@@ -158,6 +159,16 @@ def elicitation(message: Elicitation) -> dict[str, Any]:
     else:
         params["requestedSchema"] = dict(message.schema)
     return params
+
+
+def auth_status(message: AuthStatus) -> dict[str, Any]:
+    """The params of `_auth/status_update`."""
+    status: dict[str, Any] = {"kind": message.kind, "label": message.label}
+    if message.detail is not None:
+        status["detail"] = message.detail
+    if message.account:
+        status["account"] = dict(message.account)
+    return {"authStatus": status}
 
 
 def elicitation_reply(ask: Elicitation, result: Any) -> ElicitationReply:

@@ -47,4 +47,5 @@ def _take_gateway(end: AgentEnd, api_type: str, meta: Mapping[str, Any] | None) 
         raise RequestRefused(
             Failure.invalid_params("`_meta.gateway.headers` must be an object of header names to values.")
         )
+    end.loop.call(end.identity.take_gateway, gateway["baseUrl"])  # which is told behind the answer
     end.gateway = routing.Route(api_type=api_type, base_url=gateway["baseUrl"], headers=headers)

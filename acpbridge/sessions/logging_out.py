@@ -28,7 +28,10 @@ async def logout(end: AgentEnd, request: Request) -> acp.LogoutResponse:
     for opened in routed:
         opened.gateway = None
         end.loop.spawn(opened.claude_anew(), f"logout of {opened.name}")
-    done = await asyncio.get_running_loop().run_in_executor(None, _log_out)
+    try:
+        done = await asyncio.get_running_loop().run_in_executor(None, _log_out)
+    finally:
+        end.identity.logged_out()
     if done is not None:
         raise RequestRefused(done)
     return acp.LogoutResponse()

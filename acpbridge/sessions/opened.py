@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from acpbridge.claude.options import SessionOptions
     from acpbridge.claude.session import ClaudeSession
 
+    from .identity import Identity
     from .routing import Route
+
+
+SIGN_IN_FAILED = ("authentication_failed", "oauth_org_not_allowed")
+"""What a message of Claude Code's own says went wrong, where it is the sign-in."""
 
 
 @attrs.define(eq=False)
@@ -47,6 +52,7 @@ class OpenSession:
         spawn: starts a task on the loop.
         provider: the way of the client's provider, at this moment.
         gateway: that of the gateway that the client had authenticated with when the session was opened.
+        identity: who is signed in.
         routed: the options with a way.
     """
 
@@ -60,6 +66,7 @@ class OpenSession:
     spawn: Callable[..., Any]
     provider: Callable[[], Route | None]
     gateway: Route | None
+    identity: Identity
     routed: Callable[[Route | None, SessionOptions], SessionOptions]
     ready: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)  # it is open, or could not be opened
     titles: Titles = attrs.field(init=False)
@@ -83,6 +90,8 @@ class OpenSession:
 
     def answered(self) -> None:
         """The client knows the session from here on: what was to be told it is told."""
+        if not self._answered and self.route is None:
+            self.identity.learn(self.claude.info.get("account"))
         self._answered = True
         later, self._later = self._later, []
         self.claude.feed(*later)
@@ -137,6 +146,9 @@ class OpenSession:
                 self._look_again()
         elif kind == "control_request" and _is_news(frame):
             self._look_again()
+            self.identity.look()  # settings may name a helper for keys
+        elif kind == "assistant" and frame.get("error") in SIGN_IN_FAILED:
+            self.identity.look()
         elif kind == "system" and subtype == "informational" and self._is_told(str(frame.get("content"))):
             return ()
         return [*self._news.messages_of(frame), *self.choices.observe(frame)]

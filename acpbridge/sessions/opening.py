@@ -90,6 +90,7 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
         spawn=end.loop.spawn,
         provider=lambda: end.route,
         gateway=end.gateway,
+        identity=end.identity,
         routed=_routed,
     )
     claude.observe, claude.again, claude.restore = opened.observe, opened.again, opened.restore

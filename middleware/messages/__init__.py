@@ -32,7 +32,7 @@ from .asks import (
     ToolGateAnswer,
 )
 from .base import Key, Message, RequestId, ToAgent, ToClient, Toward
-from .connection import AgentCall, AgentReply, CancelRequest, Closing, Initialized, Request, RequestFailed, Response
+from .connection import AgentCall, AgentReply, AuthStatus, CancelRequest, Closing, Initialized, Request, RequestFailed, Response
 from .sessions import (
     ClaudeStarted,
     Commands,
@@ -105,6 +105,7 @@ __all__ = [
     "Answer",
     "Ask",
     "AskWithdrawn",
+    "AuthStatus",
     "Cancel",
     "CancelRequest",
     "ClaudeStarted",

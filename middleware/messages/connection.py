@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -76,6 +76,20 @@ class RequestFailed(ToClient):
     @property
     def answers(self) -> Key:
         return "request", self.request
+
+
+@attrs.frozen(kw_only=True)
+class AuthStatus(ToClient):
+    """Who the agent is signed in as: another one than was told before.
+
+    `label` is for the person, `detail` says more of it. `account` has those of `plan`, `email` and `organization` that
+    are known.
+    """
+
+    kind: Literal["none", "gateway", "external", "api_key", "account"]
+    label: str
+    detail: str | None = None
+    account: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)

@@ -227,10 +227,11 @@ class AgentProcess:
     # ------------------------------------------------------------------------------------------ ending
 
     def claude_processes(self) -> list[psutil.Process]:
-        """The Claude Code processes of the agent, and what they have started; not the watcher."""
+        """The Claude Code processes of the agent, and what they have started; without the watcher, and the process that
+        is asked who is signed in."""
         try:
             children = psutil.Process(self.process.pid).children(recursive=True)
-            return [child for child in children if not any("orphans.py" in word for word in child.cmdline())]
+            return [child for child in children if not _is_aside(child)]
         except psutil.NoSuchProcess:
             return []
 
@@ -318,6 +319,14 @@ class AgentProcess:
 def _inherited() -> dict[str, str]:
     """The environment, with compiled modules written as on a user's machine: the SDK takes twice as long without."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def _is_aside(child: psutil.Process) -> bool:
+    try:
+        words = child.cmdline()
+    except psutil.NoSuchProcess:
+        return True  # it has ended meanwhile
+    return words[1:3] == ["auth", "status"] or any("orphans.py" in word for word in words)
 
 
 def _short(message: Message) -> str:

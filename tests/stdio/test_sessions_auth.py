@@ -75,6 +75,40 @@ def test_wrong_provider(agent: AgentProcess, wrong: dict[str, Any]) -> None:
     assert agent.answer(agent.request("providers/list", {}))["result"] == before
 
 
+def test_who_is_signed_in(model: ScriptedModel, tmp_path: Path) -> None:
+    """The client is told who is signed in, behind the answer of `initialize`, once, and again when it is another: a
+    gateway, and behind a logout what is left. No key is in it."""
+    with AgentProcess(model, tmp_path / "home") as agent:
+        agent.initialize(CLIENT)
+        told = agent.wait_for(lambda seen: _identities(agent), "who is signed in")
+        assert told == [{"kind": "api_key", "label": "Anthropic API key", "detail": "ANTHROPIC_API_KEY"}]
+        agent.answer(agent.prompt(agent.new_session(tmp_path / "work"), "hello"))
+        assert _identities(agent) == told
+        gateway = {"methodId": "gateway", "_meta": {"gateway": {"baseUrl": f"{model.url}/v1"}}}
+        agent.answer(agent.request("authenticate", gateway))
+        told = agent.wait_for(lambda seen: _identities(agent)[1:], "the gateway")
+        assert told == [{"kind": "gateway", "label": "Custom model gateway", "detail": "127.0.0.1"}]
+        agent.answer(agent.request("logout", {}))
+        [left] = agent.wait_for(lambda seen: _identities(agent)[2:], "who is left")
+        assert left["kind"] == "api_key"
+        assert agent.seen[0].message.get("id") is not None
+
+
+def test_nobody_is_signed_in(model: ScriptedModel, tmp_path: Path) -> None:
+    """Without a key the client is told that nobody is signed in, and a prompt fails as -32000."""
+    with AgentProcess(model, tmp_path / "home", environment={"ANTHROPIC_API_KEY": ""}) as agent:
+        agent.initialize(CLIENT)
+        told = agent.wait_for(lambda seen: _identities(agent), "who is signed in")
+        assert told == [{"kind": "none", "label": "Not logged in"}]
+        error = agent.answer(agent.prompt(agent.new_session(tmp_path / "work"), "hello"))["error"]
+        assert error["code"] == -32000
+
+
+def _identities(agent: AgentProcess) -> list[Any]:
+    messages = (seen.message for seen in agent.seen)
+    return [m["params"]["authStatus"] for m in messages if m.get("method") == "_auth/status_update"]
+
+
 def test_login_is_asked_for(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
     """A key that is not accepted fails the prompt as -32000, with what to do."""
     session = agent.new_session(home / "refused")
