@@ -2,15 +2,15 @@
 
     client = ClientEnd = Validation = Notices = AvailableCommands = Compactions = Subagents = BackgroundTasks
            = ToolCalls = Plans = StreamedText = CancelDrop = Permissions = Questions = ContextWindow = Turns
-           = McpServers = McpCommands = Claude Code
+           = McpServers = McpCommands = UsageCommand = Claude Code
 
-Read from the right, what Claude Code's event meets: is it of a prompt that never went there (McpCommands); what of the
-client's MCP servers does it tell (McpServers); which prompt does it belong to, does it end one (Turns); what does it
-say of tokens (ContextWindow); how is a question worded (Questions), and an ask (Permissions); may it still be shown
-(CancelDrop); was it streamed already (StreamedText); is it a plan, and no tool call (Plans); as which tool call,
-announced first, closed once (ToolCalls); what came of a call that was over before its work (BackgroundTasks); whose
-session is it (Subagents); is it legal ACP (Validation); and how is it written (ClientEnd). What the client says goes
-the other way.
+Read from the right, what Claude Code's event meets: is it what `/usage` says (UsageCommand); is it of a prompt that
+never went there (McpCommands); what of the client's MCP servers does it tell (McpServers); which prompt does it belong
+to, does it end one (Turns); what does it say of tokens (ContextWindow); how is a question worded (Questions), and an
+ask (Permissions); may it still be shown (CancelDrop); was it streamed already (StreamedText); is it a plan, and no tool
+call (Plans); as which tool call, announced first, closed once (ToolCalls); what came of a call that was over before its
+work (BackgroundTasks); whose session is it (Subagents); is it legal ACP (Validation); and how is it written
+(ClientEnd). What the client says goes the other way.
 
 For Claude Code a subagent's work is its session's work: one cancel, one wire. Only the client may see a session of its
 own, so `Subagents` stands on the client's side of the stages that decide about work.
@@ -22,7 +22,7 @@ from middleware import Pipeline, stages
 
 from .client_end import ClientEnd
 
-LANES = (1, 9, 7)
+LANES = (1, 9, 8)
 """How many neighbours share a thread: what is written, what is shown, what is decided.
 
 A thread a stage would do the same (the tests of both runners run so), but a hop costs 30 us when all is idle, and 17 of
@@ -67,6 +67,7 @@ def pipeline(*, answered: bytes | None = None, strict: bool = False) -> Pipeline
             stages.Turns(),
             stages.McpServers(),
             stages.McpCommands(),
+            stages.UsageCommand(),
         ]
     )
 

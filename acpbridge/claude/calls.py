@@ -13,5 +13,6 @@ CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "mcp_reconnect": ("serverName",),
     "mcp_toggle": ("serverName", "enabled"),
     "mcp_authenticate": ("serverName",),
+    "get_usage": (),
 }
 """Name, which is the control request's subtype too -> the arguments that it takes (design/sdk.md A1)."""

@@ -18,6 +18,7 @@
 | `Turns` | which prompt the work belongs to, and its one answer |
 | `McpServers` | the client's MCP servers: told when missing, signed in to |
 | `McpCommands` | `/mcp` prompts, which it answers in Claude Code's place |
+| `UsageCommand` | `/usage` prompts, whose text it replaces by a report |
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from .streamed_text import StreamedText
 from .subagents import Subagents
 from .tool_calls import ToolCalls
 from .turns import Turns
+from .usage_command import UsageCommand
 from .validation import Validation
 
 __all__ = [
@@ -55,5 +57,6 @@ __all__ = [
     "Subagents",
     "ToolCalls",
     "Turns",
+    "UsageCommand",
     "Validation",
 ]
