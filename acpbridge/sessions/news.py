@@ -9,7 +9,6 @@
     system/model_refusal_fallback     another model answers
     system/api_retry                  the model is asked again, and why
     rate_limit_event                  a limit is near or reached
-    system/memory_recall              which notes were read
 
 What a frame lacks is left out: Claude Code changes its frames with every release. Remembered is a compaction that is
 done, since its summary comes in the frame behind its end, and which limits were told.
@@ -135,17 +134,6 @@ class News:
             parts.append(f"it resets at {datetime.fromtimestamp(resets, tz=UTC):%Y-%m-%d %H:%M} UTC")
         yield self._notice(title, "; ".join(parts).capitalize(), "error" if status == "rejected" else "warning")
 
-    def _memory(self, frame: Frame) -> Iterator[Message]:
-        memories = frame.get("memories")
-        paths = (
-            [memory.get("path") for memory in memories if isinstance(memory, dict)]
-            if isinstance(memories, list)
-            else []
-        )
-        named = [path for path in paths if isinstance(path, str) and path]
-        if named:
-            yield self._notice("Recalled memories", ", ".join(named))
-
 
 _FRAMES: Mapping[str, Callable[[News, Frame], Iterable[Message]]] = {
     "conversation_reset": News._reset,
@@ -153,7 +141,6 @@ _FRAMES: Mapping[str, Callable[[News, Frame], Iterable[Message]]] = {
     "system/api_retry": News._retry,
     "system/compact_boundary": News._boundary,
     "system/informational": News._informational,
-    "system/memory_recall": News._memory,
     "system/model_refusal_fallback": News._fallback,
     "system/status": News._status,
 }

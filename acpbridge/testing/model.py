@@ -128,7 +128,7 @@ class ScriptedModel:
             self._scripts.append(registered)
 
     def on_side(self, kind: Kind, reply: Reply) -> None:
-        """Answer the side requests of a kind (title, suggestion, compact, quota, helper) so from now on."""
+        """Answer the side requests of a kind (title, suggestion, compact, recall, quota, helper) so from now on."""
         if kind not in SIDE_KINDS:
             raise ValueError(f"{kind!r} is not a kind of side request: {', '.join(SIDE_KINDS)}")
         [steps] = checked([reply])

@@ -14,13 +14,13 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 Kind: TypeAlias = Literal[
-    "main", "subagent", "title", "suggestion", "compact", "quota", "helper", "count_tokens", "other"
+    "main", "subagent", "title", "suggestion", "compact", "recall", "quota", "helper", "count_tokens", "other"
 ]
 """main: the loop of the session. subagent: the loop of an Agent tool call. title: an answer in a JSON schema (session
-titles). suggestion: prompt suggestions. compact: a summary of the conversation. quota: the probe of one token.
+titles). suggestion: prompt suggestions. compact: a summary of the conversation. recall: which memories matter. quota: the probe of one token.
 helper: no tools at all. count_tokens, other: not `POST /v1/messages`."""
 
-SIDE_KINDS: tuple[Kind, ...] = ("title", "suggestion", "compact", "quota", "helper")
+SIDE_KINDS: tuple[Kind, ...] = ("title", "suggestion", "compact", "recall", "quota", "helper")
 """The requests that are answered at once, without a script."""
 
 _FOLDED = re.compile(
@@ -90,7 +90,8 @@ def classify(body: Mapping[str, Any]) -> Kind:
     tools = body.get("tools") or []
     wanted = (body.get("output_config") or {}).get("format") or body.get("output_format") or {}
     if wanted.get("type") == "json_schema" and not tools:
-        return "title"
+        properties = (wanted.get("schema") or {}).get("properties") or {}
+        return "recall" if "selected_memories" in properties else "title"
     if body.get("max_tokens") == 1:
         return "quota"
     last = last_user_text(body)

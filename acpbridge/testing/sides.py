@@ -14,9 +14,9 @@ SUMMARY = "<analysis>The conversation was scripted.</analysis>\n<summary>A scrip
 
 
 def side_reply(kind: Kind, body: Mapping[str, Any], title: str) -> Reply:
-    """The reply to a side request. `title`: for every string that its schema asks for."""
+    """The reply to a side request. `title`: for every string that its schema asks for. No memory is recalled."""
     match kind:
-        case "title":
+        case "title" | "recall":
             return [Say(json.dumps(instance_of(_schema(body), title)))]
         case "compact":
             return [Say(SUMMARY)]

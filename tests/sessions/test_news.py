@@ -64,7 +64,6 @@ def _system(subtype: str, **members: Any) -> dict[str, Any]:
             "The five hour limit is reached",
             "error",
         ),
-        (_system("memory_recall", memories=[{"path": "/notes.md"}]), "Recalled memories", "info"),
     ],
 )
 def test_notices(frame: dict[str, Any], title: str, severity: str) -> None:
@@ -81,8 +80,7 @@ def test_notices(frame: dict[str, Any], title: str, severity: str) -> None:
         _system("informational", content=7),
         _system("api_retry"),
         _system("model_refusal_fallback", original_model="a"),
-        _system("memory_recall", memories=[None, {}, {"path": 3}]),
-        _system("memory_recall", memories=7),
+        _system("memory_recall", uuid="u", memories=[{"path": "/notes.md"}]),
         _system("status", status=None, permissionMode="plan"),
         {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}},
         {"type": "rate_limit_event"},

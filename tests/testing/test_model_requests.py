@@ -46,6 +46,14 @@ def body(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
         (body(user("<session>\nhi\n</session>"), tools=[], output_config={"format": {"type": "json_schema"}}), "title"),
         (body(user("hi"), tools=[], output_format={"type": "json_schema"}), "title"),
         (body(user("hi"), output_config={"format": {"type": "json_schema"}}), "main"),
+        (
+            body(
+                user("Select memories relevant to:\nhi"),
+                tools=[],
+                output_config={"format": {"type": "json_schema", "schema": {"properties": {"selected_memories": {}}}}},
+            ),
+            "recall",
+        ),
         (body(user("hi"), assistant(), user("[SUGGESTION MODE: Suggest what the user might type]")), "suggestion"),
         (body(user("hi"), assistant(), user("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")), "compact"),
         (body(user("hi"), system="You are tasked with summarizing conversations.", tools=[]), "compact"),
