@@ -16,6 +16,7 @@ from loguru import logger
 from middleware.messages import (
     ClaudeStarted,
     Commands,
+    CompactionSummary,
     ElicitationCompleted,
     MemoryRecalled,
     Message,
@@ -107,6 +108,8 @@ def _block_delta(session: str, frame: Frame) -> Iterable[Message]:
             block = count_in(event, "index")
             if piece and block is not None:
                 yield ToolInput(session=session, block=block, json=piece, parent=parent)
+        case "compaction_delta" if parent is None and text_in(delta, "content"):
+            yield CompactionSummary(session=session, text=text_in(delta, "content"))
 
 
 def _message_delta(session: str, frame: Frame) -> Iterable[Message]:

@@ -16,21 +16,18 @@ done, since its summary comes in the frame behind its end, and which limits were
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import attrs
 
+from acpbridge.claude.summaries import summary_in
 from middleware.messages import Compaction, Message, Notice, Text
 
 Frame = Mapping[str, Any]
 
 CLEARED = "The conversation was cleared: what follows starts with an empty context.\n"
-
-_ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
-_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 
 _RETRIES = {
     "overloaded": "the model is overloaded",
@@ -61,9 +58,8 @@ class News:
         if self._done is None:
             return
         done, self._done = self._done, None
-        content = _object(frame, "message").get("content")
-        if frame.get("type") == "user" and frame.get("isSynthetic") is True and isinstance(content, str):
-            done = attrs.evolve(done, summary=_clean(content))
+        if frame.get("type") == "user" and frame.get("isSynthetic") is True:
+            done = attrs.evolve(done, summary=summary_in(_object(frame, "message").get("content")))
         yield done
 
     def _notice(self, title: str, text: str | None, severity: Any = "info") -> Notice:
@@ -78,13 +74,14 @@ class News:
 
     def _boundary(self, frame: Frame) -> Iterable[Message]:
         facts = _object(frame, "compact_metadata")
-        tokens = facts.get("post_tokens")
         self._done = Compaction(
             session=self.session,
             state="completed",
             compaction=_text(frame, "uuid") or None,
             trigger="automatic" if facts.get("trigger") == "auto" else "manual",
-            tokens=tokens if isinstance(tokens, int) and tokens >= 0 else None,
+            tokens_before=_count(facts, "pre_tokens"),
+            tokens=_count(facts, "post_tokens") or 0,
+            milliseconds=_count(facts, "duration_ms"),
         )
         return ()
 
@@ -146,12 +143,6 @@ _FRAMES: Mapping[str, Callable[[News, Frame], Iterable[Message]]] = {
 }
 
 
-def _clean(summary: str) -> str | None:
-    """The summary proper: without what the model thought before it."""
-    found = _SUMMARY.search(summary)
-    return (found[1] if found else _ANALYSIS.sub("", summary)).strip() or None
-
-
 def _object(source: Frame, key: str) -> Frame:
     value = source.get(key)
     return value if isinstance(value, dict) else {}
@@ -160,3 +151,8 @@ def _object(source: Frame, key: str) -> Frame:
 def _text(source: Frame, key: str) -> str:
     value = source.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _count(source: Frame, key: str) -> int | None:
+    value = source.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -19,6 +19,7 @@ import attrs
 from loguru import logger
 
 from acpbridge.claude.events import messages_of
+from acpbridge.claude.summaries import summary_in
 from middleware import Pipeline, StepRunner, acp
 from middleware.messages import (
     Compaction,
@@ -186,7 +187,7 @@ def messages_of_record(session: str, record: Record, parent: str | None = None) 
         case "assistant" if not _is_hidden_answer(record):
             return list(messages_of(session, {**_frame(record), "parent_tool_use_id": parent}))
         case "user" if record.get("isCompactSummary"):
-            summary = text_of(content_of(record))
+            summary = summary_in(content_of(record))
             return [Compaction(session=session, state="completed", compaction=uuid_of(record), summary=summary)]
         case "user":
             frame = {**_frame(record), "parent_tool_use_id": parent}

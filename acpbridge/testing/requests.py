@@ -17,8 +17,8 @@ Kind: TypeAlias = Literal[
     "main", "subagent", "title", "suggestion", "compact", "recall", "quota", "helper", "count_tokens", "other"
 ]
 """main: the loop of the session. subagent: the loop of an Agent tool call. title: an answer in a JSON schema (session
-titles). suggestion: prompt suggestions. compact: a summary of the conversation. recall: which memories matter. quota: the probe of one token.
-helper: no tools at all. count_tokens, other: not `POST /v1/messages`."""
+titles). suggestion: prompt suggestions. compact: a summary of the conversation. recall: which memories matter. quota:
+the probe of one token. helper: no tools at all. count_tokens, other: not `POST /v1/messages`."""
 
 SIDE_KINDS: tuple[Kind, ...] = ("title", "suggestion", "compact", "recall", "quota", "helper")
 """The requests that are answered at once, without a script."""

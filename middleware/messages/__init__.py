@@ -32,7 +32,17 @@ from .asks import (
     ToolGateAnswer,
 )
 from .base import Key, Message, RequestId, ToAgent, ToClient, Toward
-from .connection import AgentCall, AgentReply, AuthStatus, CancelRequest, Closing, Initialized, Request, RequestFailed, Response
+from .connection import (
+    AgentCall,
+    AgentReply,
+    AuthStatus,
+    CancelRequest,
+    Closing,
+    Initialized,
+    Request,
+    RequestFailed,
+    Response,
+)
 from .sessions import (
     ClaudeStarted,
     Commands,
@@ -46,6 +56,7 @@ from .sessions import (
 )
 from .shown import (
     Compaction,
+    CompactionSummary,
     Notice,
     Replayed,
     ToolCall,
@@ -112,6 +123,7 @@ __all__ = [
     "Closing",
     "Commands",
     "Compaction",
+    "CompactionSummary",
     "Dialog",
     "DialogAnswer",
     "Elicitation",

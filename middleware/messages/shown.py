@@ -74,9 +74,11 @@ class Notice(ToClient):
 
 @attrs.frozen(kw_only=True)
 class Compaction(ToClient):
-    """The conversation is replaced by a summary of itself. `tokens` is what is left of it, where that is known.
+    """The conversation is replaced by a summary of itself.
 
-    `trigger` is "manual", "automatic" or "idle"; `error` says why one failed.
+    `tokens_before` and `tokens` are how long it was and what is left of it, `milliseconds` is how long it took, where
+    that is known. `trigger` is "manual", "automatic" or "idle"; `error` says why one failed. One that is in progress
+    may be told again.
     """
 
     session: str
@@ -84,8 +86,18 @@ class Compaction(ToClient):
     compaction: str | None = None
     summary: str | None = None
     error: str | None = None
-    trigger: str | None = None
+    trigger: Literal["manual", "automatic", "idle"] | None = None
+    tokens_before: int | None = None
     tokens: int | None = None
+    milliseconds: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class CompactionSummary(ToClient):
+    """A piece of the summary, while it is written."""
+
+    session: str
+    text: str
 
 
 @attrs.frozen(kw_only=True)

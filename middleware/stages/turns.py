@@ -21,6 +21,7 @@ from middleware.messages import (
     Cancel,
     CancelRequest,
     Closing,
+    Compaction,
     Interrupt,
     Interrupted,
     Message,
@@ -181,6 +182,12 @@ class Turns(Stage):
     def _text(self, message: Text, context: Context) -> Outcome:
         if message.parent is None and message.text and not isinstance(message, Thought):
             self._session(message.session).shown = True
+        return message
+
+    @on(Compaction)
+    def _compacted(self, message: Compaction, context: Context) -> Outcome:
+        """A turn with a compaction has an output: the text of its result is not needed (reference 10.12)."""
+        self._session(message.session).shown = True
         return message
 
     @on(MessageCompleted)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from acpbridge.claude.events import messages_of
 from middleware.messages import (
+    CompactionSummary,
     Message,
     MessageCompleted,
     MessageStarted,
@@ -152,6 +153,18 @@ def test_errors_of_the_api() -> None:
     assert any(message.synthetic for message in picked(messages, Text))
     assert any(message.error for message in picked(messages, MessageCompleted))
     assert any(result.is_error for result in picked(messages, Result))
+
+
+def test_a_compaction_that_is_streamed() -> None:
+    """Pieces of a compaction's summary are told, but not those of a subagent's, and none without a text."""
+
+    def delta(parent: str | None = None, **members: Any) -> Frame:
+        event = {"type": "content_block_delta", "index": 0, "delta": {"type": "compaction_delta", **members}}
+        return {"type": "stream_event", "event": event, "parent_tool_use_id": parent}
+
+    assert messages_of("s", delta(content="A part")) == (CompactionSummary(session="s", text="A part"),)
+    assert messages_of("s", delta(content="A part", parent="t")) == ()
+    assert messages_of("s", delta(content=None)) == messages_of("s", delta()) == ()
 
 
 def test_a_frame_of_an_unknown_kind() -> None:

@@ -24,19 +24,16 @@ from middleware.messages import (
     RequestFailed,
     Response,
     Text,
-    ToolCall,
-    ToolCallUpdate,
-    TurnEnded,
     Update,
 )
 from middleware.profile import ClientProfile
-from middleware.stages import AvailableCommands, Compactions, Notices
+from middleware.stages import AvailableCommands, Notices
 
 BOUNDARY = {
     "type": "system",
     "subtype": "compact_boundary",
     "uuid": "b",
-    "compact_metadata": {"trigger": "auto", "post_tokens": 7},
+    "compact_metadata": {"trigger": "auto", "pre_tokens": 900, "post_tokens": 7, "duration_ms": 50},
 }
 
 
@@ -105,24 +102,49 @@ def test_a_limit_is_told_once() -> None:
     assert [told(state) for state in states] == [1, 0, 1, 0, 0, 1]
 
 
-def test_compaction_has_its_summary() -> None:
-    """The summary stands in the frame behind the end; without one the end is told all the same."""
+def test_compaction() -> None:
+    """One begins and ends, with what is known of it."""
     news = News("s")
     [begun] = news.messages_of(_system("status", status="compacting", uuid="c"))
-    assert isinstance(begun, Compaction)
-    assert begun.state == "in_progress"
+    assert begun == Compaction(session="s", state="in_progress", compaction="c")
     assert news.messages_of(BOUNDARY) == ()
+    [done] = news.messages_of({"type": "result"})
+    assert done == Compaction(
+        session="s",
+        state="completed",
+        compaction="b",
+        trigger="automatic",
+        tokens_before=900,
+        tokens=7,
+        milliseconds=50,
+    )
+
+
+def test_compaction_has_its_summary() -> None:
+    """The summary stands in the frame behind the end, as a string (a typed one) or as blocks (an automatic one)."""
     text = "<analysis>hm</analysis>\n<summary>what was</summary>"
-    [done] = news.messages_of({"type": "user", "isSynthetic": True, "message": {"content": text}})
-    assert isinstance(done, Compaction)
-    assert (done.state, done.summary, done.trigger, done.tokens) == ("completed", "what was", "automatic", 7)
-    news.messages_of(BOUNDARY)
-    [bare] = news.messages_of({"type": "result"})
-    assert isinstance(bare, Compaction)
-    assert bare.summary is None
-    [failed] = news.messages_of(_system("status", status=None, compact_result="failed", compact_error="too short"))
-    assert isinstance(failed, Compaction)
-    assert (failed.state, failed.error) == ("failed", "too short")
+    for content in (text, [{"type": "text", "text": text}]):
+        news = News("s")
+        news.messages_of(BOUNDARY)
+        [done] = news.messages_of({"type": "user", "isSynthetic": True, "message": {"content": content}})
+        assert isinstance(done, Compaction)
+        assert done.summary == "what was"
+
+
+def test_compaction_without_facts() -> None:
+    """What an end does not say is not known; nothing is left of a conversation whose rest is not counted."""
+    news = News("s")
+    news.messages_of(_system("compact_boundary", compact_metadata={"pre_tokens": "many"}))
+    [done] = news.messages_of({"type": "user", "message": {"content": "what a person says"}})
+    assert done == Compaction(session="s", state="completed", trigger="manual", tokens=0)
+
+
+def test_compaction_failed() -> None:
+    """Why one failed; a success is told by its boundary only."""
+    news = News("s")
+    assert news.messages_of(_system("status", status=None, compact_result="success", uuid="e")) == ()
+    [failed] = news.messages_of(_system("status", compact_result="failed", compact_error="too short", uuid="e"))
+    assert failed == Compaction(session="s", state="failed", compaction="e", error="too short")
 
 
 def _run(stage: Any, *messages: Message, **capabilities: Any) -> list[Message]:
@@ -147,31 +169,6 @@ def test_notice_as_text_or_notice() -> None:
     assert isinstance(long, Update)
     assert isinstance(long.update, acp.Notice)
     assert (long.update.title, len(str(long.update.description))) == ("Claude reported a notice", 300)
-
-
-def test_compaction_as_call_or_update() -> None:
-    """A compaction is a call that ends, or an update that ends; one that its turn cut short is closed before it."""
-    begun = Compaction(session="s", state="in_progress", compaction="c")
-    done = Compaction(session="s", state="completed", summary="short")
-    call, end = _run(Compactions(), begun, done)
-    assert isinstance(call, ToolCall)
-    assert isinstance(end, ToolCallUpdate)
-    assert (call.call.tool_call_id, end.change.tool_call_id, end.change.status) == ("c", "c", "completed")
-    updates = _run(Compactions(), begun, done, session={"compaction": {}})
-    states = [
-        each.update.status
-        for each in updates
-        if isinstance(each, Update) and isinstance(each.update, acp.CompactionUpdate)
-    ]
-    assert states == ["in_progress", "completed"]
-    ended = TurnEnded(session="s", request=1, prompt="p", stop_reason="cancelled")
-    _, cut, last = _run(Compactions(), begun, ended)
-    assert isinstance(cut, ToolCallUpdate)
-    assert cut.change.status == "failed"
-    assert last is ended
-    failed = Compaction(session="s", state="failed", compaction="d", error="no room")
-    _, shown = _run(Compactions(), failed)
-    assert "no room" in str(shown)
 
 
 def test_commands_after_the_answer() -> None:

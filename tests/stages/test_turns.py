@@ -12,6 +12,7 @@ from middleware.messages import (
     AgentGone,
     CancelRequest,
     Closing,
+    Compaction,
     Interrupted,
     MessageCompleted,
     PermissionAnswer,
@@ -145,11 +146,13 @@ def test_a_local_command_without_echo(run: StepRunner) -> None:
         (text(""), 0, True),
         (text("from a child", parent="call"), 0, True),
         (Thought(session=S, text="hm"), 0, True),
+        (Compaction(session=S, state="failed", compaction="c", error="no room"), 0, False),
         (None, 0, True),
     ],
 )
-def test_the_text_of_a_result(run: StepRunner, said: Text | None, output: int, repeated: bool) -> None:
-    """A result's text is given only when nothing was said and the model wrote nothing: else it would come twice."""
+def test_the_text_of_a_result(run: StepRunner, said: Message | None, output: int, repeated: bool) -> None:
+    """A result's text is given only when nothing was said, a compaction counts as something, and the model wrote
+    nothing: else it would come twice."""
     play(run, prompt(1), started(1), *([said] if said is not None else []))
     sent = gave(run, result(1, text="the text", usage=usage(output)))
     assert any(isinstance(message, Text) for message in sent) is repeated
