@@ -126,6 +126,8 @@ def _usage_update(message: Usage) -> acp.UsageUpdate:
         meta["_claude/model"] = message.model
     if message.origin is not None:
         meta["_claude/origin"] = {"kind": message.origin}
+    if message.rate_limit is not None:
+        meta["_claude/rateLimit"] = dict(message.rate_limit)
     return acp.UsageUpdate(
         used=message.used,
         size=message.size,

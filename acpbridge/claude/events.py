@@ -25,6 +25,7 @@ from middleware.messages import (
     MessageUsage,
     PromptEchoed,
     PromptState,
+    RateLimit,
     RequestStarted,
     Result,
     SessionRestarted,
@@ -351,6 +352,12 @@ def _recalled(session: str, frame: Frame) -> Iterable[Message]:
         )
 
 
+def _limit(session: str, frame: Frame) -> Iterable[Message]:
+    info = object_in(frame, "rate_limit_info")
+    if info:
+        yield RateLimit(session=session, info=info)
+
+
 def _reset(session: str, frame: Frame) -> Iterable[Message]:
     yield SessionRestarted(session=session)
 
@@ -359,6 +366,7 @@ _FRAMES: Mapping[str, Callable[[str, Frame], Iterable[Message]]] = {
     "assistant": _assistant,
     "command_lifecycle": _lifecycle,
     "conversation_reset": _reset,
+    "rate_limit_event": _limit,
     "result": _result,
     "stream/content_block_delta": _block_delta,
     "stream/content_block_start": _block_start,
@@ -380,5 +388,19 @@ _FRAMES: Mapping[str, Callable[[str, Frame], Iterable[Message]]] = {
     "user": _user,
 }
 
-_SILENT = frozenset({"stream/content_block_stop", "stream/message_stop", "system/thinking_tokens"})
-"""Frames that are known and say nothing that anybody needs; not worth a log line each."""
+_SILENT = frozenset(
+    {
+        "stream/content_block_stop",
+        "stream/message_stop",
+        "system/control_request_progress",
+        "system/files_persisted",
+        "system/hook_progress",
+        "system/hook_response",
+        "system/hook_started",
+        "system/notification",
+        "system/plugin_install",
+        "system/thinking_tokens",
+        "tool_use_summary",
+    }
+)
+"""Frames that are known and say nothing that anybody needs (reference 10.3); not worth a log line each."""

@@ -7,11 +7,13 @@
     conversation_reset                the context is empty now
     system/informational              its text; a warning where it is one
     system/model_refusal_fallback     another model answers
+    system/init, result               fast mode was turned off, and why
     system/api_retry                  the model is asked again, and why
     rate_limit_event                  a limit is near or reached
 
-What a frame lacks is left out: Claude Code changes its frames with every release. Remembered is a compaction that is
-done, since its summary comes in the frame behind its end, and which limits were told.
+The last two are for clients that show notices beside the conversation: in a transcript they would be part of the
+answer. What a frame lacks is left out: Claude Code changes its frames with every release. Remembered is a compaction
+that is done, since its summary comes in the frame behind its end, which limits were told, and whether fast mode was on.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ import attrs
 from acpbridge.claude.summaries import summary_in
 from middleware.messages import Compaction, Message, Notice, Text
 
+from .config_options import FAST_REASONS
+
 Frame = Mapping[str, Any]
 
 CLEARED = "The conversation was cleared: what follows starts with an empty context.\n"
@@ -32,9 +36,10 @@ CLEARED = "The conversation was cleared: what follows starts with an empty conte
 _RETRIES = {
     "overloaded": "the model is overloaded",
     "rate_limit": "the rate limit is reached",
-    "authentication_failed": "the sign-in was not accepted",
     "server_error": "the model's service reported an error",
 }
+
+_SIGN_IN = frozenset({"authentication_failed", "oauth_org_not_allowed"})
 
 
 @attrs.define
@@ -44,6 +49,7 @@ class News:
     session: str
     _done: Compaction | None = attrs.field(default=None, init=False)
     _limits: set[tuple[str, str]] = attrs.field(factory=set, init=False)
+    _fast: bool = attrs.field(default=False, init=False)
 
     def messages_of(self, frame: Frame) -> tuple[Message, ...]:
         """The messages that a frame stands for beside those of `claude.events`."""
@@ -62,8 +68,8 @@ class News:
             done = attrs.evolve(done, summary=summary_in(_object(frame, "message").get("content")))
         yield done
 
-    def _notice(self, title: str, text: str | None, severity: Any = "info") -> Notice:
-        return Notice(session=self.session, title=title, description=text or None, severity=severity)
+    def _aside(self, title: str, text: str, severity: Any) -> Notice:
+        return Notice(session=self.session, title=title, description=text or None, severity=severity, where="notices")
 
     def _status(self, frame: Frame) -> Iterator[Message]:
         if frame.get("status") == "compacting":
@@ -90,28 +96,71 @@ class News:
             yield Text(session=self.session, text=CLEARED, synthetic=True)
 
     def _informational(self, frame: Frame) -> Iterator[Message]:
-        text, warning = _text(frame, "content").strip(), frame.get("level") == "warning"
-        if text:
-            first, _, rest = text.partition("\n")
-            yield self._notice(first, rest.strip(), "warning" if warning else "info")
+        """Its first line is the title; the level `info` is nothing for a client that shows notices."""
+        text, level = _text(frame, "content").strip(), _text(frame, "level") or "notice"
+        if not text:
+            return
+        first, _, rest = text.partition("\n")
+        yield Notice(
+            session=self.session,
+            title=first,
+            description=rest.strip() or None,
+            severity="warning" if level == "warning" else "info",
+            transcript=text if level == "info" else f"**{level.capitalize()}:** {text}",
+            where="transcript" if level == "info" else "always",
+            once=_text(frame, "tool_use_id") or None,
+            meta={"claudeCode": {"kind": "informational", "level": level}},
+            said=text,
+        )
 
     def _fallback(self, frame: Frame) -> Iterator[Message]:
         one, other = _text(frame, "original_model"), _text(frame, "fallback_model")
         if not one or not other:
             return
-        category = f" ({category})" if (category := _text(frame, "category")) else ""
-        yield self._notice(f"{one} declined this request{category}; retried with {other}", _text(frame, "explanation"))
+        category = f" ({category})" if (category := _text(frame, "api_refusal_category")) else ""
+        if frame.get("scope") == "local":
+            outcome = f"Only that response came from {other}; the session stays on {one}."
+        elif frame.get("direction") == "revert":
+            outcome = f"The session stays on {one}."
+        else:
+            outcome = f"The session will continue on {other}."
+        title = f"{one} declined this request{category}; retried with {other}. {outcome}"
+        why = _text(frame, "api_refusal_explanation").strip()
+        yield Notice(
+            session=self.session,
+            title=title,
+            description=why or None,
+            fallback="Model fallback",
+            transcript=f"**Model fallback:** {title}" + (f"\n\n{why}" if why else ""),
+        )
+
+    def _fast_mode(self, frame: Frame) -> Iterator[Message]:
+        """Told when it goes off for a reason that the person can read; while it cools down it is on."""
+        state = frame.get("fast_mode_state")
+        if state == "on":
+            self._fast = True
+        elif state == "off":
+            was, self._fast = self._fast, False
+            why = FAST_REASONS.get(_text(frame, "fast_mode_disabled_reason"))
+            if was and why is not None:
+                text = f"{_sentence(why)}."
+                yield Notice(session=self.session, title="Fast mode turned off", description=text, severity="warning")
 
     def _retry(self, frame: Frame) -> Iterator[Message]:
-        attempt, most, wait = (frame.get(key) for key in ("attempt", "max_retries", "retry_delay_ms"))
-        if not isinstance(attempt, int):
+        """A refused sign-in is not told: the prompt fails of it, with what to do (reference 10.4)."""
+        attempt, most, wait = (_count(frame, key) for key in ("attempt", "max_retries", "retry_delay_ms"))
+        error, status = _text(frame, "error"), frame.get("error_status")
+        if attempt is None or error in _SIGN_IN:
             return
-        of = f" of {most}" if isinstance(most, int) else ""
-        status = frame.get("error_status")
-        doing = "Reconnecting to Claude" if status is None else "Retrying Claude"
-        why = _RETRIES.get(_text(frame, "error"), f"status {status}" if status is not None else "no answer came")
-        after = f"; next attempt in {max(1, round(wait / 1000))} s" if isinstance(wait, int | float) else ""
-        yield self._notice(f"{doing}, attempt {attempt}{of}", f"{why.capitalize()}{after}.", "warning")
+        title = f"{'Reconnecting to' if status is None else 'Retrying'} Claude, attempt {attempt}"
+        title += f" of {most}." if most is not None else "."
+        silence = _object(frame, "no_response")
+        waited, waits = _count(silence, "waited_ms"), _count(silence, "retry_wait_ms")
+        if waited is not None and waits is not None:
+            title += f" No response after {_seconds(waited)}s; waiting up to {_seconds(waits)}s."
+        why = _RETRIES.get(error, f"status {status}" if status is not None else "no answer came")
+        after = f"; next attempt in {_seconds(wait)} s" if wait is not None else ""
+        yield self._aside(title, f"{_sentence(why)}{after}.", "warning")
 
     def _limit(self, frame: Frame) -> Iterator[Message]:
         """Once a limit and state: the frame comes with every answer."""
@@ -129,15 +178,17 @@ class News:
         parts = [f"{round(used * 100)}% used"] if isinstance(used, int | float) and 0 <= used <= 1 else []
         if isinstance(resets, int | float) and 0 < resets < 1e11:
             parts.append(f"it resets at {datetime.fromtimestamp(resets, tz=UTC):%Y-%m-%d %H:%M} UTC")
-        yield self._notice(title, "; ".join(parts).capitalize(), "error" if status == "rejected" else "warning")
+        yield self._aside(title, _sentence("; ".join(parts)), "error" if status == "rejected" else "warning")
 
 
 _FRAMES: Mapping[str, Callable[[News, Frame], Iterable[Message]]] = {
     "conversation_reset": News._reset,
     "rate_limit_event": News._limit,
+    "result": News._fast_mode,
     "system/api_retry": News._retry,
     "system/compact_boundary": News._boundary,
     "system/informational": News._informational,
+    "system/init": News._fast_mode,
     "system/model_refusal_fallback": News._fallback,
     "system/status": News._status,
 }
@@ -156,3 +207,11 @@ def _text(source: Frame, key: str) -> str:
 def _count(source: Frame, key: str) -> int | None:
     value = source.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _seconds(milliseconds: int) -> int:
+    return max(1, round(milliseconds / 1000))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

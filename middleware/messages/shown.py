@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 import attrs
 
@@ -43,7 +43,10 @@ class ToolCallUpdate(ToClient):
 
 @attrs.frozen(kw_only=True)
 class Usage(ToClient):
-    """How full the context window is (tokens), and what the session has cost (US dollars)."""
+    """How full the context window is (tokens), and what the session has cost (US dollars).
+
+    `rate_limit` is Claude Code's word on the account's limits, when it has just said it.
+    """
 
     session: str
     used: int
@@ -51,6 +54,7 @@ class Usage(ToClient):
     cost: float | None = None
     model: str | None = None
     origin: str | None = None
+    rate_limit: Mapping[str, Any] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -64,12 +68,27 @@ class UserMessage(ToClient):
 
 @attrs.frozen(kw_only=True)
 class Notice(ToClient):
-    """Claude Code, or the bridge, has something to tell the person that is no answer of the model."""
+    """Claude Code, or the bridge, has something to tell the person that is no answer of the model.
+
+    Args:
+        fallback: the title of a client's notice where `title` is too long for one.
+        transcript: the same as a paragraph of a transcript, for a client without notices; else it is made of both.
+        where: a few are for clients with notices only, or for transcripts only.
+        once: a client with notices is told one of those with the same mark.
+        meta: `_meta` of the paragraph in the transcript.
+        said: Claude Code's own words, which its result may say again.
+    """
 
     session: str
     title: str
     description: str | None = None
     severity: Literal["info", "warning", "error"] = "info"
+    fallback: str | None = None
+    transcript: str | None = None
+    where: Literal["always", "notices", "transcript"] = "always"
+    once: str | None = None
+    meta: Mapping[str, Any] | None = None
+    said: str | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -141,6 +141,14 @@ class Result(ToClient):
 
 
 @attrs.frozen(kw_only=True)
+class RateLimit(ToClient):
+    """What Claude Code says of the limits of the account, as it words it (`rate_limit_event`)."""
+
+    session: str
+    info: Mapping[str, Any]
+
+
+@attrs.frozen(kw_only=True)
 class AgentGone(ToClient):
     """Claude Code of this session has ended; `failure` says why when nobody asked it to.
 

@@ -14,6 +14,7 @@ from middleware.messages import (
     Message,
     MessageStarted,
     MessageUsage,
+    RateLimit,
     Result,
     SessionClosed,
     SessionRestarted,
@@ -87,6 +88,14 @@ class ContextWindow(Stage):
         yield message
         if message.state == "completed" and message.tokens is not None:
             yield from self._learn(message.session, TokenCount(input=message.tokens), None)
+
+    @on(RateLimit)
+    def _limit(self, message: RateLimit, context: Context) -> Iterator[Message]:
+        """A client that shows limits reads them here; where nothing is known of the context, none is sent."""
+        state = self._sessions.get(message.session)
+        if state is not None and state.usage is not None:
+            used, size, model = state.usage.total, state.size, state.model
+            yield Usage(session=message.session, used=used, size=size, model=model, rate_limit=message.info)
 
     @on(SessionRestarted)
     def _restarted(self, message: SessionRestarted, context: Context) -> Iterator[Message]:

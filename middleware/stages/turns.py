@@ -26,6 +26,7 @@ from middleware.messages import (
     Interrupted,
     Message,
     MessageCompleted,
+    Notice,
     PermissionAnswer,
     Prompt,
     PromptEchoed,
@@ -65,6 +66,7 @@ class _Session:
     open: OpenTurns = attrs.field(factory=OpenTurns)
     busy: bool = False  # Claude Code says that it works, and nobody has stopped it
     requested: bool = False  # the model was asked since the last result: of a held turn, the follow-up runs
+    noticed: set[str] = attrs.field(factory=set)  # what notices have said since the last result
     shown: bool = False  # something of the running work was said aloud since the last result
     error: str | None = None  # what the last complete message said went wrong
     refused: bool = False  # the person refused so that the turn ends: its result is an error
@@ -190,6 +192,12 @@ class Turns(Stage):
         self._session(message.session).shown = True
         return message
 
+    @on(Notice)
+    def _noticed(self, message: Notice, context: Context) -> Outcome:
+        if message.said is not None:
+            self._session(message.session).noticed.add(message.said.strip())
+        return message
+
     @on(MessageCompleted)
     def _completed(self, message: MessageCompleted, context: Context) -> Outcome:
         if message.parent is None:
@@ -208,6 +216,7 @@ class Turns(Stage):
         session.requested = False
         by_model = session.totals.advance(message.model_usage)
         shown, session.shown = session.shown, False
+        noticed, session.noticed = message.text.strip() in session.noticed, set()
         error, session.error = session.error, None
         refused, session.refused = session.refused, False
         turns = session.open.ended_by(message)
@@ -217,7 +226,7 @@ class Turns(Stage):
                 yield message
                 yield from self._followed_up(name, message, by_model, context)
             return
-        outcome = outcome_of(message, shown=shown, error_kind=error, refused=refused)
+        outcome = outcome_of(message, shown=shown or noticed, error_kind=error, refused=refused)
         for turn in turns:
             yield from self._start(name, turn, context, but=turns)
         if outcome.text and not turns[-1].cancelled:

@@ -18,16 +18,14 @@ from middleware.messages import (
     Compaction,
     Initialized,
     Message,
-    Notice,
     Prompt,
     Request,
     RequestFailed,
     Response,
-    Text,
     Update,
 )
 from middleware.profile import ClientProfile
-from middleware.stages import AvailableCommands, Notices
+from middleware.stages import AvailableCommands
 
 BOUNDARY = {
     "type": "system",
@@ -42,40 +40,12 @@ def _system(subtype: str, **members: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("frame", "title", "severity"),
-    [
-        (_system("informational", content="Something.\nMore.", level="warning"), "Something.", "warning"),
-        (
-            _system("model_refusal_fallback", original_model="a", fallback_model="b", category="cyber"),
-            "a declined this request (cyber); retried with b",
-            "info",
-        ),
-        (
-            _system("api_retry", attempt=1, max_retries=3, retry_delay_ms=614, error_status=529, error="overloaded"),
-            "Retrying Claude, attempt 1 of 3",
-            "warning",
-        ),
-        (_system("api_retry", attempt=2, error_status=None), "Reconnecting to Claude, attempt 2", "warning"),
-        (
-            {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "rateLimitType": "five_hour"}},
-            "The five hour limit is reached",
-            "error",
-        ),
-    ],
-)
-def test_notices(frame: dict[str, Any], title: str, severity: str) -> None:
-    """Each kind of news is one notice with the right weight."""
-    [notice] = News("s").messages_of(frame)
-    assert isinstance(notice, Notice)
-    assert (notice.title, notice.severity) == (title, severity)
-
-
-@pytest.mark.parametrize(
     "frame",
     [
         _system("informational"),
         _system("informational", content=7),
         _system("api_retry"),
+        _system("api_retry", attempt="first"),
         _system("model_refusal_fallback", original_model="a"),
         _system("memory_recall", uuid="u", memories=[{"path": "/notes.md"}]),
         _system("status", status=None, permissionMode="plan"),
@@ -152,23 +122,6 @@ def _run(stage: Any, *messages: Message, **capabilities: Any) -> list[Message]:
     runner.feed(Initialized(profile=ClientProfile(capabilities=capabilities)), *messages)
     runner.run()
     return runner.client
-
-
-def test_notice_as_text_or_notice() -> None:
-    """A client without notices reads a paragraph, one with them gets a notice in plain text."""
-    notice = Notice(session="s", title="**Mind** the `gap`", description="It is wide.", severity="warning")
-    [text] = _run(Notices(), notice)
-    assert isinstance(text, Text)
-    assert text.text.startswith("**")
-    assert text.text.endswith("\n\n")
-    [update] = _run(Notices(), notice, session={"notices": {}})
-    assert isinstance(update, Update)
-    assert isinstance(update.update, acp.Notice)
-    assert (update.update.title, update.update.description) == ("Mind the gap", "It is wide.")
-    [long] = _run(Notices(), Notice(session="s", title="x" * 300), session={"notices": {}})
-    assert isinstance(long, Update)
-    assert isinstance(long.update, acp.Notice)
-    assert (long.update.title, len(str(long.update.description))) == ("Claude reported a notice", 300)
 
 
 def test_commands_after_the_answer() -> None:

@@ -15,6 +15,7 @@ from middleware.messages import (
     Compaction,
     Interrupted,
     MessageCompleted,
+    Notice,
     PermissionAnswer,
     PromptStage,
     Request,
@@ -157,6 +158,15 @@ def test_the_text_of_a_result(run: StepRunner, said: Message | None, output: int
     sent = gave(run, result(1, text="the text", usage=usage(output)))
     assert any(isinstance(message, Text) for message in sent) is repeated
     assert answers(sent) == [(1, "end_turn")]
+
+
+def test_the_text_of_a_result_that_a_notice_told(run: StepRunner) -> None:
+    """What a notice of the same turn has told is not told again as the result's text (reference 10.3)."""
+    told = Notice(session=S, title="the text", said=" the text")
+    for number, notice, repeated in ((1, told, False), (2, Notice(session=S, title="the text"), True)):
+        play(run, prompt(number), started(number), notice)
+        sent = gave(run, result(number, text="the text", usage=usage(0)))
+        assert any(isinstance(message, Text) for message in sent) is repeated
 
 
 def test_what_was_said_is_forgotten_with_the_result(run: StepRunner) -> None:

@@ -20,7 +20,7 @@ FULL = Usage(input=985_000)
 @pytest.fixture(params=["calls", "updates"])
 def talk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Talk]:
     """A session of a client without `session.compaction`, and of one with it; the model is theirs alone."""
-    capabilities = {"session": {"compaction": {}}} if request.param == "updates" else {}
+    capabilities: dict[str, Any] = {"session": {"compaction": {}}} if request.param == "updates" else {}
     with ScriptedModel() as model, AgentProcess(model, tmp_path / "home") as agent:
         agent.initialize(capabilities)
         yield Talk(agent, model, tmp_path / "work")
