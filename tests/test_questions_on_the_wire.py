@@ -298,4 +298,5 @@ def test_calls() -> None:
         "mcp_reconnect": ("serverName",),
         "mcp_toggle": ("serverName", "enabled"),
         "mcp_authenticate": ("serverName",),
+        "get_usage": (),
     }
