@@ -127,10 +127,11 @@ class AgentEnd:
             case Closing():
                 if not self._closing:
                     self._closing = True
+                    self.identity.close()
                     self.loop.spawn(self._close_all(), "closing")
             case Initialized():
                 self.profile = message.profile
-                self.identity.look()
+                self.identity.begin()
             case _:
                 logger.debug("the agent end has no use for {}", type(message).__name__)
 

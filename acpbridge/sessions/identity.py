@@ -1,6 +1,6 @@
 """Who Claude Code is signed in as: asked, remembered, and told to the client when it is another one (reference 10.6).
 
-It is asked for at `initialize`, behind a logout, when settings change, when a sign-in was not accepted, and at a prompt
+It is asked for soon after `initialize` where no session has said it by then, behind a logout, when settings change, when a sign-in was not accepted, and at a prompt
 while nobody is signed in: the person may have logged in in a terminal. (The reference asks at every prompt, which
 starts a program of 400 MB each time.) The handshake of each session says it too. A gateway of the client's stands until
 the client logs out; a provider is nobody's identity. Runs on the SDK loop.
@@ -22,6 +22,10 @@ from middleware.messages import AuthStatus
 
 from . import auth_status
 
+LOOK_AFTER = 2.0
+"""Seconds from `initialize` until Claude Code is asked: the one of the first session, which says it unasked, must not
+have another one beside it while it starts."""
+
 WITHIN = 5.0
 """Seconds that Claude Code has to say it."""
 
@@ -41,10 +45,26 @@ class Identity:
     feed: Callable[..., None]
     spawn: Callable[..., Any]
     probe: Probe | None = None
+    _soon: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
     _told: AuthStatus | None = attrs.field(default=None, init=False)
     _gateway: bool = attrs.field(default=False, init=False)
     _asking: bool = attrs.field(default=False, init=False)
     _epoch: int = attrs.field(default=0, init=False)  # what was asked before a change is not wanted behind it
+
+    def begin(self) -> None:
+        """A client has come: look soon, unless a session says it first."""
+        if self.probe is not None:
+            self._soon = asyncio.get_running_loop().call_later(LOOK_AFTER, self._look_first)
+
+    def _look_first(self) -> None:
+        if self._told is None:
+            self.look()
+
+    def close(self) -> None:
+        """Nobody is asked any more."""
+        self.probe = None
+        if self._soon is not None:
+            self._soon.cancel()
 
     def look(self) -> None:
         """Ask, unless it is being asked; nothing waits for the answer."""

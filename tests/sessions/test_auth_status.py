@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acpbridge import wire
-from acpbridge.sessions import auth_status
+from acpbridge.sessions import auth_status, identity
 from acpbridge.sessions.identity import Identity
 from middleware import Message
 from middleware.messages import AuthStatus
@@ -119,6 +119,28 @@ def test_told_when_it_is_another() -> None:
         assert scene.asked == 4
         scene.identity.learn({"subscriptionType": "max", "tokenSource": "claude.ai"})  # without the address: the same
         assert len(scene.fed) == 2
+
+    _play(play)
+
+
+@pytest.mark.parametrize(("first", "asked"), [(None, 1), ("session", 0), ("end", 0)])
+def test_soon_after_initialize(first: str | None, asked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code is asked a while after `initialize`, unless a session has said it by then, or the end has come."""
+    monkeypatch.setattr(identity, "LOOK_AFTER", 0.0)
+
+    async def play() -> None:
+        scene = Scene(SUBSCRIBED)
+        scene.identity.begin()
+        assert scene.asked == 0
+        if first == "session":
+            scene.identity.learn({"tokenSource": "none"})
+        elif first == "end":
+            scene.identity.close()
+        later = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.0, later.set_result, None)
+        await later
+        await scene.settle()
+        assert scene.asked == asked
 
     _play(play)
 
