@@ -1,9 +1,9 @@
 """Who Claude Code is signed in as: asked, remembered, and told to the client when it is another one (reference 10.6).
 
-It is asked for soon after `initialize` where no session has said it by then, behind a logout, when settings change, when a sign-in was not accepted, and at a prompt
-while nobody is signed in: the person may have logged in in a terminal. (The reference asks at every prompt, which
-starts a program of 400 MB each time.) The handshake of each session says it too. A gateway of the client's stands until
-the client logs out; a provider is nobody's identity. Runs on the SDK loop.
+It is asked for soon after `initialize` where no session has said it by then, behind a logout, when settings change,
+when a sign-in was not accepted, and at a prompt while nobody is signed in: the person may have logged in in a terminal.
+(The reference asks at every prompt, which starts a program of 400 MB each time.) The handshake of each session says it
+too. A gateway of the client's stands until the client logs out; a provider is nobody's identity. Runs on the SDK loop.
 """
 
 from __future__ import annotations
