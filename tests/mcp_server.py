@@ -1,9 +1,9 @@
 """A real MCP server for tests, over stdio, or HTTP: `python tests/mcp_server.py NAME [sse|streamable-http PORT]`.
 
-Tools `echo`, `slow`, `fails`, `asks` (a form) and `opens` (a URL), and the prompt `greet`. How it asks is the
-protocol's choice: up to 2025-11-25 by a request of its own, since 2026-07-28 by the result `input_required`, after
-which the call is made again with the answer. What waits, waits for a gate of the test: a TCP port that answers by
-closing the connection, so that nobody sleeps.
+Tools `echo`, `slow`, `fails`, `asks` (a form), `opens` (a URL) and `needs` (a URL, by an error), and the prompt
+`greet`. How it asks is the protocol's choice: up to 2025-11-25 by a request of its own, since 2026-07-28 by the result
+`input_required`, after which the call is made again with the answer. What waits, waits for a gate of the test: a TCP
+port that answers by closing the connection, so that nobody sleeps.
 
     MCP_TEST_FAIL=1         the server ends before it has said anything
     MCP_TEST_START=PORT     it says nothing before the gate at this port opens
@@ -19,6 +19,7 @@ import sys
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import (
     ElicitRequest,
     ElicitRequestFormParams,
@@ -41,6 +42,7 @@ class Answer(BaseModel):
 def build(name: str) -> MCPServer:
     """The server, ready to run."""
     server = MCPServer(name)
+    visited: list[str] = []
 
     @server.tool()
     def echo(text: str) -> str:
@@ -78,6 +80,15 @@ def build(name: str) -> MCPServer:
         if answer.action == "accept":
             await context.session.send_elicit_complete("elicitation-1")
         return answer.action
+
+    @server.tool()
+    async def needs(context: Context) -> str:
+        """Refuse to run before the person was at a page; run when it is called again."""
+        if not visited:
+            visited.append("https://example.test/needed")
+            page = ElicitRequestURLParams(message="Please pay.", url=visited[0], elicitation_id="elicitation-2")
+            raise UrlElicitationRequiredError([page])
+        return "paid"
 
     @server.prompt()
     def greet(who: str) -> str:

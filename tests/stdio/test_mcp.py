@@ -17,7 +17,7 @@ HINT = (
     "Run `/mcp reconnect <server>` to reconnect one server, or `/mcp reconnect` to reconnect every server that is not "
     "connected and not disabled."
 )
-CONNECTED = "**Connected**\n- `tiny`: 5 tools"
+CONNECTED = "**Connected**\n- `tiny`: 6 tools"
 FAILED = "**Failed**\n- `broken`: Connection closed"
 BOTH = f"**MCP servers:** 2 (1 failed, 1 connected)\n\n{FAILED}\n\n{CONNECTED}\n\n{HINT}"
 
@@ -65,6 +65,7 @@ def test_what_is_missing_is_told_once(shared: AgentProcess, session: str, model:
 def test_commands_in_the_chat(shared: AgentProcess, session: str, model: ScriptedModel) -> None:
     """Status, reconnect, disable and enable: one answer each in the reference's words, and none of it reaches the
     model."""
+    say(shared, session, "are they there?")  # a prompt waits for the servers, a `/mcp` does not
     asked = len(model.requests)
     assert say(shared, session, "/mcp") == [BOTH]
     assert say(shared, session, "/mcp reconnect tiny") == [f"- Reconnected `tiny`\n\n{BOTH}"]

@@ -156,6 +156,22 @@ def test_mcp_server_asks(
     assert completed == ([told] if with_server["_meta"] == patient(**LEGACY) else [])
 
 
+def test_mcp_server_needs_a_page(
+    asking: AgentProcess, model: ScriptedModel, tmp_path: Path, with_server: dict[str, Any]
+) -> None:
+    """A call that fails for want of a visit to a page is made again when the person was there."""
+    model.on("let it need", [[UseTool("mcp__ask__needs")], [Say("needed")]])
+    session = asking.new_session(tmp_path, **with_server)
+    number = count(asking) + 1
+    prompt = asking.prompt(session, "let it need")
+    asked = elicitation(asking, number)
+    assert (asked["params"]["mode"], asked["params"]["url"]) == ("url", "https://example.test/needed")
+    assert asked["params"]["elicitationId"] == "elicitation-2"
+    answer(asking, asked, "accept")
+    assert asking.answer(prompt)["result"]["stopReason"] == "end_turn"
+    assert (last(asking)["status"], "paid" in str(last(asking)["content"])) == ("completed", True)
+
+
 def test_mcp_server_is_refused(
     asking: AgentProcess, model: ScriptedModel, tmp_path: Path, with_server: dict[str, Any]
 ) -> None:
