@@ -1,6 +1,6 @@
 """What is known of MCP servers in the chat: the `/mcp` command, its texts, the advertised commands, start-up notices.
 
-Pure functions; the stages `McpCommands` and `McpSignIn` hold the state. Texts are those of reference 08.
+Pure functions; the stages `McpCommands` and `McpServers` hold the state. Texts are those of reference 08.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 import attrs
+from loguru import logger
 
 from middleware.mcp import McpCommand, done, failed, nothing_to_do, parse, servers_in, status_list, targets
 from middleware.messages import (
@@ -267,6 +268,9 @@ class McpCommands(Stage):
         else:
             servers = servers_in(result) if error is None else None
             if servers is None:
+                logger.warning(
+                    "session {}: the status of the MCP servers could not be read: {}", name, error or "no list"
+                )
                 blocks = run.lines if run.acting else [NO_STATUS]
                 yield from self._finish(name, run, context, "\n".join(blocks))
                 return

@@ -31,6 +31,7 @@ from middleware.stages import CancelDrop, McpCommands, Turns
 from middleware.stages.mcp_commands import ACTION_WITHIN, NO_STATUS, STATUS_WITHIN, TIMED_OUT
 from middleware.stepping import StepRunner
 from middleware.testing import assert_one_answer, check_stage, schedules
+from tests.core import logged
 
 S = "s"
 CONNECTED = {"mcpServers": [{"name": "a", "status": "connected", "tools": [{}]}]}
@@ -111,10 +112,13 @@ def test_the_turn_counts_nothing() -> None:
 
 @pytest.mark.parametrize("failure", [Failure.internal(), None])
 def test_status_is_not_read(failure: Failure | None) -> None:
-    """A status that cannot be read, or is none, is said: the prompt has its answer all the same."""
+    """A status that cannot be read, or is none, is said and logged: the prompt has its answer all the same."""
     run = runner()
     run.feed(prompt(1, "/mcp reconnect")).run()
-    reply(run, "nonsense", failure)
+    with logged() as entries:
+        reply(run, "nonsense", failure)
+    assert len(entries) == 1
+    assert "the status of the MCP servers could not be read" in entries[0]
     assert said(run) == [NO_STATUS]
     assert answers(run) == [(1, "end_turn")]
 
