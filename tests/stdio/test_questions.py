@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acpbridge.testing import Say, ScriptedModel, UseTool
-from tests.stdio.agent_process import AgentProcess, Message
+from tests.stdio.agent_process import AgentProcess, Message, Seen
 from tests.stdio.mcp_client import LEGACY, PATIENT, answer, elicitation, over_http, patient, server
 
 OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
@@ -219,6 +219,39 @@ def test_choice_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_pat
     assert names == ["A", "B", "Don't answer"]
     assert plain.permission(2)["params"]["toolCall"]["title"] == "And then?"
     assert '"Which one?"="B", "And then?"="B"' in str(last(plain)["rawOutput"])
+
+
+def test_no_choice_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """Who does not answer lets the turn go on without an answer; a request that is cancelled fails the call."""
+    model.on("ask plainly in vain", [[ask(PICK)], [ask(PICK)], [Say("well")]])
+    session = plain.new_session(tmp_path)
+    options = iter(["dismiss", None])
+    plain.choose = lambda request: next(options)
+    before = len(plain.seen)
+    assert plain.answer(plain.prompt(session, "ask plainly in vain"))["result"]["stopReason"] == "end_turn"
+    ended = [item.update for item in plain.seen[before:] if item.update.get("status") in ("completed", "failed")]
+    assert [update["status"] for update in ended] == ["completed", "failed"]
+    assert "did not answer" in str(ended[0])
+    assert "Tool use aborted" in str(ended[1])
+
+
+def test_choice_is_withdrawn(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A cancel takes the request back that stands for a form."""
+    model.on("ask plainly for ever", [[ask(PICK)], [Say("never")]])
+    session = plain.new_session(tmp_path)
+    plain.choose = None
+
+    def asked(seen: list[Seen]) -> Message | None:
+        requests = [item.message for item in seen if item.message.get("method") == "session/request_permission"]
+        return requests[-1] if requests and requests[-1]["params"]["sessionId"] == session else None
+
+    prompt = plain.prompt(session, "ask plainly for ever")
+    request = plain.wait_for(asked, "the question")
+    plain.cancel(session)
+    assert plain.answer(prompt)["result"]["stopReason"] == "cancelled"
+    assert {"requestId": request["id"]} in taken_back(plain)
+    assert plain.open_calls() == []
+    plain.reply(request, "choice-0")
 
 
 def test_refused_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
