@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from acpbridge.testing import Say, ScriptedModel, UseTool
 from tests.stdio.agent_process import AgentProcess, Message, Seen
-from tests.stdio.mcp_client import LEGACY, PATIENT, answer, elicitation, over_http, patient, server
+from tests.stdio.mcp_client import LEGACY, PATIENT, answer, elicitation, over_http, patient, server, texts
 
 OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
 PICK = {"question": "Which one?", "header": "Pick", "multiSelect": False, "options": OPTIONS}
@@ -264,3 +265,30 @@ def test_refused_without_forms(plain: AgentProcess, model: ScriptedModel, tmp_pa
     assert "one choice a question" in str(ended[-2])
     assert "cancel" in str(ended[-1])
     assert count(plain) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no executable there")
+@pytest.mark.parametrize(
+    ("capabilities", "said"),
+    [
+        ({"elicitation": {"form": {}}}, '{"behavior": "completed", "result": "retry_fallback"}'),
+        ({"elicitation": {"url": {}}}, "no dialog"),
+    ],
+)
+def test_dialog(model: ScriptedModel, tmp_path: Path, capabilities: dict[str, Any], said: str) -> None:
+    """The dialog about a declined request is declared to Claude Code for a client with forms, and the client's answer
+    is Claude Code's."""
+    executable = tmp_path / "claude"
+    script = Path(__file__).parents[1] / "dialog_claude.py"
+    executable.write_text(f"#!{sys.executable}\nimport runpy\nrunpy.run_path({str(script)!r}, run_name='__main__')\n")
+    executable.chmod(0o755)
+    with AgentProcess(model, tmp_path / "home", environment={"CLAUDE_CODE_EXECUTABLE": str(executable)}) as agent:
+        agent.initialize(capabilities)
+        session = agent.new_session(tmp_path / "work")
+        prompt = agent.prompt(session, "decline")
+        if said != "no dialog":
+            asked = elicitation(agent)
+            assert asked["params"]["message"] == "Fable 5 declined this request (cyber). Retry with Opus 4.8?"
+            answer(agent, asked, "accept", choice="retry_fallback")
+        assert agent.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert texts(agent, session) == [said]
