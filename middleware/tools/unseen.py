@@ -16,6 +16,7 @@ output of commands is not a matter of this module: there a character is content.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]")
@@ -55,8 +56,9 @@ def is_seen(text: str) -> bool:
 def apart(texts: Sequence[str]) -> list[str]:
     """The names of several choices: plain, and spelled where a plain one would be empty or the same as another's."""
     names = [plain(text) for text in texts]
+    taken = Counter(names)
     return [
-        name if name.strip() and names.count(name) == 1 else spelled(text)
+        name if name.strip() and taken[name] == 1 else spelled(text)
         for text, name in zip(texts, names, strict=True)
     ]
 
