@@ -33,9 +33,12 @@ _WRITING = "\u034f\u17b4\u17b5\u180b-\u180f\u200b-\u200d\U000e0100-\U000e01ef"
 _LETTER = f"[^\x00-\x7f\x80-\x9f{_HIDDEN}]"
 
 _UNSEEN = re.compile(
-    f"(?!(?<={_LETTER})[{_WRITING}]{_LETTER})[{_HIDDEN}]"  # one of them between two letters beyond ASCII is writing
-    "|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]"  # a second selector selects nothing
+    f"(?:(?!(?<={_LETTER})[{_WRITING}]{_LETTER})[{_HIDDEN}]"  # one of them between two letters beyond ASCII is writing
+    "|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f])+"  # a second selector selects nothing
 )
+
+SPELLED = 8
+"""Characters of a row that are spelled; of a longer one the rest is counted, or it would push what is seen away."""
 
 
 def plain(text: str) -> str:
@@ -45,7 +48,7 @@ def plain(text: str) -> str:
 
 def spelled(text: str) -> str:
     """What will be acted on, with what is not seen by its code point; a lone carriage return is such a character."""
-    return text if _is_simple(text) else _replaced(_lines(text).replace("\r", "<U+000D>"), _code_point)
+    return text if _is_simple(text) else _replaced(_lines(text).replace("\r", "<U+000D>"), _code_points)
 
 
 def is_seen(text: str) -> bool:
@@ -58,8 +61,7 @@ def apart(texts: Sequence[str]) -> list[str]:
     names = [plain(text) for text in texts]
     taken = Counter(names)
     return [
-        name if name.strip() and taken[name] == 1 else spelled(text)
-        for text, name in zip(texts, names, strict=True)
+        name if name.strip() and taken[name] == 1 else spelled(text) for text, name in zip(texts, names, strict=True)
     ]
 
 
@@ -80,5 +82,6 @@ def _replaced(text: str, by: Callable[[re.Match[str]], str]) -> str:
     return text
 
 
-def _code_point(found: re.Match[str]) -> str:
-    return f"<U+{ord(found[0]):04X}>"
+def _code_points(found: re.Match[str]) -> str:
+    told = "".join(f"<U+{ord(character):04X}>" for character in found[0][:SPELLED])
+    return told if len(found[0]) <= SPELLED else f"{told}<{len(found[0]) - SPELLED} more>"

@@ -35,6 +35,12 @@ def test_what_is_not_seen(text: str, words: str, acted_on: str) -> None:
     assert spelled(text) == acted_on
 
 
+def test_a_long_row() -> None:
+    """Of a long row the rest is counted: what is not seen does not push what is seen off the screen."""
+    assert spelled("a" + "\u200b" * 8 + "b") == "a" + "<U+200B>" * 8 + "b"
+    assert spelled("a" + "\u200b" * 1000 + "b") == "a" + "<U+200B>" * 8 + "<992 more>b"
+
+
 @pytest.mark.parametrize(
     "text",
     [
