@@ -75,7 +75,8 @@ def _skill_result(use: Use, given: Given) -> ResultView:
 def _send_message(use: Use) -> UseView:
     to, message = one_line(spelled(text_of(use.input, "to"))), text_of(use.input, "message", "content")
     return UseView(
-        title=f"SendMessage: {to}" if to else "SendMessage", content=(text_content(message),) if message else ()
+        title=f"SendMessage: {to}" if to else "SendMessage",
+        content=(text_content(spelled(message)),) if message else (),
     )
 
 

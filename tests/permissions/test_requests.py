@@ -100,6 +100,11 @@ def test_reasons(reason: str | None, expected: str | None) -> None:
         ("WebFetch", {"url": "https://a.test/\u202ex"}, "Fetch https://a.test/<U+202E>x"),
         ("Grep", {"pattern": "a\u200bb", "path": "x\u200by"}, 'grep "a<U+200B>b" x<U+200B>y'),
         ("Read", {"file_path": "/x\u200by"}, "Read /x<U+200B>y"),
+        ("WebSearch", {"query": "a\u200bb"}, 'Search "a<U+200B>b"'),
+        ("ToolSearch", {"query": "a\u200bb"}, 'Search tools "a<U+200B>b"'),
+        ("Glob", {"pattern": "*\u200b", "path": "/x\u202e"}, "Find `/x<U+202E>` `*<U+200B>`"),
+        ("SendMessage", {"to": "a\u200bb"}, "SendMessage: a<U+200B>b"),
+        ("Monitor", {"command": "a\u202eb"}, "Monitor: a<U+202E>b"),
         ("Agent", {"description": "a\u202eb"}, "ab"),
         ("Skill", {"skill": "a\u202eb"}, "Load skill: a<U+202E>b"),
         ("Agent", {"description": "x" * 4001}, "Use tool?"),
@@ -108,6 +113,24 @@ def test_reasons(reason: str | None, expected: str | None) -> None:
 def test_headings(name: str, input: Json, expected: str) -> None:
     """The heading is the call's title, a command's verbatim, another's in one line; one too long is replaced."""
     assert told(asked(name, input))["title"] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "input", "expected"),
+    [
+        ("Bash", {"command": "ls", "description": "a\u202eb"}, "ab"),
+        ("WebFetch", {"url": "https://a.test", "prompt": "a\u202eb"}, "a<U+202E>b"),
+        ("Agent", {"description": "d", "prompt": "a\u202eb"}, "a<U+202E>b"),
+        ("SendMessage", {"to": "x", "message": "a\u202eb"}, "a<U+202E>b"),
+        ("ExitPlanMode", {"plan": "1. a\u202eb"}, "1. a<U+202E>b"),
+        ("SandboxNetworkAccess", {"host": "a\u202eb"}, '```json\n{\n  "host": "a<U+202E>b"\n}\n```'),
+        ("Monitor", {"command": "a\u202eb"}, "```console\na<U+202E>b\n```"),
+    ],
+)
+def test_contents(name: str, input: Json, expected: str) -> None:
+    """What a request shows beside its title is all seen: words without, and what will be acted on spelled."""
+    (content,) = asked(name, input)["toolCall"]["content"]
+    assert content["content"]["text"] == expected
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_commands_after_the_answer() -> None:
     listed = Commands(
         session="s",
         commands=(
-            {"name": "review", "description": "d\u202e", "argumentHint": ["a", "b"]},
+            {"name": "review", "description": "d\u202e", "argumentHint": ["a\u200b", "b"]},
             {"name": "srv:ask (MCP)"},
             {"name": "two words"},
             {"name": "re\u200bview"},
@@ -148,7 +148,8 @@ def test_commands_after_the_answer() -> None:
     updates = [each.update for each in told if isinstance(each, Update)]
     names = [[c.name for c in u.available_commands] for u in updates if isinstance(u, acp.AvailableCommandsUpdate)]
     assert names == [["review", "mcp:srv:ask", "mine", "mcp"], ["review", "mcp:srv:ask", "doctor", "mcp"]]
-    assert updates[0].available_commands[0].description == "d"  # type: ignore[union-attr]
+    first = updates[0].available_commands[0]  # type: ignore[union-attr]
+    assert (first.description, first.input) == ("d", acp.UnstructuredCommandInput(hint="a b"))
     failure = RequestFailed(request=1, failure=Failure.internal())
     assert _run(AvailableCommands(), opening, listed, failure) == [failure]
 

@@ -326,6 +326,7 @@ FAMILIES: dict[str, dict[str, Case]] = {
         ),
         "exit refused": Case("ExitPlanMode", {"plan": "1. do"}, {"content": "keep planning", "is_error": True}),
         "one question": Case("AskUserQuestion", {"questions": [{"question": "Which one?", "options": []}]}),
+        "a question that is not all seen": Case("AskUserQuestion", {"questions": [{"question": "A\u202eB?"}]}),
         "two questions": Case("AskUserQuestion", {"questions": [{"question": "A?"}, {"question": "B?"}, "x"]}),
         "no findings": Case("ReportFindings", {"findings": []}),
         "findings": Case(
