@@ -58,7 +58,7 @@ from middleware.stage import Context, Outcome, Stage, on
 from middleware.subagents import lives
 from middleware.subagents.family import Child, Family
 from middleware.subagents.hidden import show
-from middleware.subagents.routing import announce, deliver, route
+from middleware.subagents.routing import announce, come_back, deliver, route
 from middleware.subagents.words import configured
 
 from .setup_requests import SetupRequests, wished_options
@@ -185,8 +185,7 @@ class Subagents(Stage):
         if child is None:
             return
         if child.session in family.past:
-            yield from lives.returns(family, child, message)
-            yield from deliver(family, child)
+            yield from come_back(family, child, message)
         elif child.call is None or child.call in family.hidden:
             yield from announce(family, child)
 

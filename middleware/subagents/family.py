@@ -48,6 +48,7 @@ class Child:
     run: str | None = None
     past_calls: set[str] = attrs.field(factory=set)
     told: set[str] = attrs.field(factory=set)  # the messages to it that were shown, by id
+    unnamed: int = 0  # the prompts to it that no call has given
     asks: dict[str, int] = attrs.field(factory=dict)  # open ones -> the cancels that had come before
     handed_back: bool = False
     cwd: str | None = None
@@ -65,6 +66,11 @@ class Child:
     @property
     def description(self) -> str | None:
         return self.kind if self.kind != self.title else None
+
+    def next_prompt(self) -> str:
+        """The id of a prompt that no call has given (A2)."""
+        self.unnamed += 1
+        return f"{self.session}:prompt:{self.unnamed}"
 
     @property
     def works(self) -> bool:

@@ -15,11 +15,13 @@ from .words import reported, spoken, tell
 
 
 def finished(family: Family, hidden: HiddenCall) -> Iterator[Message]:
-    """The call has ended."""
-    if hidden.name in LAUNCHES:
-        yield from _launched(family, hidden)
-    elif hidden.name == SEND:
+    """The call has ended. Of one that is shown only its message is news."""
+    if hidden.name == SEND:
         yield from _sent(family, hidden)
+    elif hidden.shown:
+        return
+    elif hidden.name in LAUNCHES:
+        yield from _launched(family, hidden)
     else:
         yield from _handed_back(family, hidden)
 
@@ -48,14 +50,15 @@ def _launched(family: Family, hidden: HiddenCall) -> Iterator[Message]:
 
 
 def _sent(family: Family, hidden: HiddenCall) -> Iterator[Message]:
-    """A message that reached a child stands in both transcripts instead of the call (M1). In a replay one that did is
-    a `SubagentMessage`, and a call is one that did not."""
+    """A message that reached a child stands in both transcripts instead of the call (M1), or beside a call that is
+    shown in the child's only. In a replay one that did is a `SubagentMessage`, and a call is one that did not."""
     child = family.named(recipient_of(hidden.response) or hidden.member("to", "recipient"))
     refused = hidden.call.status != "completed" or hidden.response.get("success") is False
-    if family.replay or refused or child is None or not child.announced:
+    if not (family.replay or refused or child is None or not child.announced):
+        text = hidden.member("message", "content")
+        yield from tell(child, hidden.session, hidden.tool_use, text, linked=not hidden.shown)
+    elif not hidden.shown:
         yield from show(family, hidden)
-    else:
-        yield from tell(child, hidden.session, hidden.tool_use, hidden.member("message", "content"))
 
 
 def _handed_back(family: Family, hidden: HiddenCall) -> Iterator[Message]:

@@ -23,7 +23,7 @@ from middleware.messages import (
 from .calls import SEND
 from .family import CHILDREN, ENDS, PLACES, Child, Family
 from .waiting import Waiting
-from .words import announcement, configured, incoming, outgoing, place_of, spoken, standing, state_of, tell
+from .words import announcement, configured, incoming, outgoing, place_of, standing, state_of, tell
 
 _NO_REASON = frozenset({"worker_restart"})
 
@@ -53,12 +53,10 @@ def announce(family: Family, child: Child) -> Iterator[Message]:
         family.learn(child, Task(session=family.root, task=child.session, state="running"))
     child.announced = True
     yield from announcement(family, child)
-    name = child.call or f"{child.session}:prompt:1"
-    if launch is not None and not launch.shown:
-        yield from tell(child, child.parent, name, child.prompt)
-    elif child.prompt and name not in child.told:
-        child.told.add(name)  # the call itself stands in its maker's transcript
-        yield from spoken(child.parent, child.session, name, child.prompt, linked=False)
+    if child.prompt:
+        # A call that is shown stands in its maker's transcript itself.
+        linked = launch is not None and not launch.shown
+        yield from tell(child, child.parent, child.call or child.next_prompt(), child.prompt, linked=linked)
     yield from configured(family, child)
 
 
@@ -116,9 +114,11 @@ def _delegated(family: Family, child: Child, message: Task) -> Iterator[Message]
     sent = family.hidden.get(message.tool_use or "")
     if sent is not None:
         text = sent.member("message", "content", "prompt") or message.prompt
-        yield from tell(child, sent.session, sent.tool_use, text)
+        yield from tell(child, sent.session, sent.tool_use, text, linked=not sent.shown)
     elif message.tool_use is not None:
         yield from tell(child, child.parent, message.tool_use, message.prompt)
+    elif message.prompt:
+        yield from tell(child, None, child.next_prompt(), message.prompt)
 
 
 def remembered(family: Family, message: SubagentHistory) -> Iterator[Message]:

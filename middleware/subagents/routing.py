@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from middleware.messages import Message, Text, ToolCall, ToolCallUpdate
+from middleware.messages import Message, Task, Text, ToolCall, ToolCallUpdate
 
 from . import lives
 from .calls import HAND_BACK, HIDDEN, LAUNCHES, HiddenCall, id_of, merged, name_of, parent_of
@@ -26,10 +26,15 @@ def route(family: Family, message: Routed) -> Iterator[Message]:
         return
     tool_use, lane = id_of(message), parent_of(message)
     hidden = family.hidden.get(tool_use)
-    if hidden is not None and not hidden.shown:
-        if isinstance(message, ToolCallUpdate):
-            yield from _hidden_change(family, hidden, message)
-    elif tool_use in family.owners:
+    if hidden is None or hidden.shown:
+        yield from _open(family, message, tool_use, lane)
+    if hidden is not None and isinstance(message, ToolCallUpdate):
+        yield from _change(family, hidden, message)
+
+
+def _open(family: Family, message: ToolCall | ToolCallUpdate, tool_use: str, lane: str | None) -> Iterator[Message]:
+    """A call that nothing replaces, or may: that is clear when it has ended."""
+    if tool_use in family.owners:
         yield attrs.evolve(message, session=family.owners[tool_use])
     elif isinstance(message, ToolCall) and _is_control(family, message):
         session = family.session_of(lane)
@@ -39,6 +44,14 @@ def route(family: Family, message: Routed) -> Iterator[Message]:
             yield from _hide(family, HiddenCall(session, message.call))
     else:
         yield from _in_lane(family, lane, message)
+
+
+def come_back(family: Family, child: Child, message: Task) -> Iterator[Message]:
+    """A child from before runs again; what waited for it, or for one above it, follows."""
+    line = family.lineage(child.session)
+    yield from lives.returns(family, child, message)
+    for above in line:
+        yield from deliver(family, family.children[above.task])
 
 
 def announce(family: Family, child: Child) -> Iterator[Message]:
@@ -79,7 +92,7 @@ def _hide(family: Family, hidden: HiddenCall) -> Iterator[Message]:
         yield from finished(family, hidden)
 
 
-def _hidden_change(family: Family, hidden: HiddenCall, message: ToolCallUpdate) -> Iterator[Message]:
+def _change(family: Family, hidden: HiddenCall, message: ToolCallUpdate) -> Iterator[Message]:
     over = hidden.ended
     hidden.call = merged(hidden.call, message.change)
     if hidden.ended and not over:

@@ -109,11 +109,11 @@ def incoming(sender: str | None, recipient: str, name: str, text: str, *, linked
     )
 
 
-def tell(child: Child, sender: str | None, name: str, text: str | None) -> Iterator[Update]:
-    """A message to a child, once."""
+def tell(child: Child, sender: str | None, name: str, text: str | None, *, linked: bool = True) -> Iterator[Update]:
+    """A message to a child, once. `linked`: it is shown in the sender's transcript, too."""
     if text and name not in child.told:
         child.told.add(name)
-        yield from spoken(sender, child.session, name, text)
+        yield from spoken(sender, child.session, name, text, linked=linked)
 
 
 def reported(child: Child, launch: str, texts: list[str]) -> Iterator[Update]:

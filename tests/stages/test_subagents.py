@@ -393,6 +393,37 @@ def test_resumed() -> None:
     ]
 
 
+def test_message_that_needs_a_permission() -> None:
+    """A message that a permission is asked for stays a call; only the child that it reached has it as a message."""
+    for resumes in (False, True):
+        run = with_child()
+        if resumes:
+            run.feed(ends()).run()
+            run.client.clear()
+        run.feed(send(), ask(agent=None, tool_use="M")).run()
+        if resumes:
+            run.feed(begins(tool_use="M", run="2", background=True)).run()
+        run.feed(ended("M", name="SendMessage", toolResponse={"success": True})).run()
+        told = ["c: s to c: go on", "s: change M completed"]
+        assert wire(run) == [
+            "s: call M pending",
+            "s: ask q",
+            *(["s: child c running", *told] if resumes else reversed(told)),
+        ]
+    run = with_child()
+    run.feed(send(), ask(agent=None, tool_use="M"), ended("M", "failed", name="SendMessage")).run()
+    assert wire(run) == ["s: call M pending", "s: ask q", "s: change M failed"]
+
+
+def test_prompts_that_no_call_has_given() -> None:
+    """What a child is told without a call stands in its transcript only, under an id of its own each time."""
+    run = runner()
+    run.feed(begins(tool_use=None, prompt="one"), ends(), begins(tool_use=None, prompt="two", run="2")).run()
+    said = [told for told in told_in(run) if isinstance(told, acp.SessionMessage)]
+    assert [(told.message_id, told.sender_message_id) for told in said] == [("c:prompt:1", None), ("c:prompt:2", None)]
+    assert [line for line in wire(run) if "to c" in line] == ["c: s to c: one", "c: None to c: two"]
+
+
 def test_resumed_by_a_patch() -> None:
     """A running patch resumes a child, and tells it nothing."""
     run = with_child()
@@ -756,6 +787,15 @@ def test_back_from_before() -> None:
         "c: s to c: go on",
         "c: text early",
     ]
+
+
+def test_what_waited_for_those_above() -> None:
+    """When a child is back from before, what waited for one above it is told, too."""
+    run = runner()
+    above = PastSubagent(task="a", call="A", title="Top")
+    history = SubagentHistory(session=S, subagents=(above, PastSubagent(task="c", parent="a", title="Low")))
+    run.feed(history, says("hers", "A"), send(), begins(tool_use="M")).run()
+    assert wire(run)[-1] == "a: text hers"
 
 
 def test_back_from_before_and_told() -> None:
