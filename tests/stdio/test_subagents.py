@@ -405,9 +405,10 @@ def test_a_launch_that_fails(parent: AgentProcess, model: ScriptedModel, tmp_pat
 # ------------------------------------------------------------------------------------------ children from before
 
 
-def take_up(agent: AgentProcess, method: str, session: str, work: Path) -> tuple[Past, Past]:
-    """Close a session and take it up again: what is told before the answer, and behind it."""
-    agent.answer(agent.request("session/close", {"sessionId": session}))
+def take_up(agent: AgentProcess, method: str, session: str, work: Path, *, close: bool = True) -> tuple[Past, Past]:
+    """Close a session, or leave it open, and take it up again: what is told before the answer, and behind it."""
+    if close:
+        agent.answer(agent.request("session/close", {"sessionId": session}))
     before = len(agent.seen)
     number = agent.request(method, {"sessionId": session, "cwd": str(work), "mcpServers": []})
     assert "result" in agent.answer(number)
@@ -516,6 +517,32 @@ def test_the_past_of_children(parent: AgentProcess, model: ScriptedModel, tmp_pa
     for child in (kept, unlucky, failing):
         assert states(behind, session, child) == states(past, session, child)[-1:]
         assert not any("capabilities" in update for update in updates(behind, session, "subagent_update"))
+
+
+def test_load_while_a_child_works(parent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A session is loaded while a child of it works in the background: behind the answer the child works and can be
+    stopped, its open call is its own still, and what it does next is told in its session."""
+    stand, gate = model.gate(), model.gate()
+    launch = delegate("working child", run_in_background=True)
+    model.on("work on", [[launch], [Say("parent"), Wait(stand)], [Say("after")]])
+    model.on("working child", [[Say("early"), say_something()], [Wait(gate), Say("late")]], subagent=True)
+    session = parent.new_session(tmp_path)
+    prompt = parent.prompt(session, "work on")
+    gate.wait_reached()
+    stand.wait_reached()
+    parent.cancel(session)
+    parent.answer(prompt)
+    stand.open()
+    [child] = children(parent, session)
+    past, behind = take_up(parent, "session/load", session, tmp_path, close=False)
+    assert text(past, child) == "early"
+    assert states(past, session, child)[0] == "running"
+    [now] = updates(behind, session, "subagent_update")
+    assert now["state"] == {"state": "running"}
+    assert now["capabilities"] == {"cancel": {}}
+    gate.open()
+    parent.wait_for(lambda seen: states(behind, session, child)[-1] == "idle end_turn", "the child's end")
+    assert text(behind, child) == "late"
 
 
 def test_lost_history(model: ScriptedModel, tmp_path: Path) -> None:
