@@ -212,6 +212,9 @@ def test_child_session(parent: AgentProcess, model: ScriptedModel, tmp_path: Pat
         item.message for item in parent.seen[before:] if item.message.get("method") == "session/request_permission"
     ]
     assert [request["params"]["sessionId"] for request in asked] == [child]
+    settings = {"mode": "default", "model": "opus", "effort": "medium", "agent": "general-purpose"}
+    assert configured(parent, child)[-1] == settings
+    assert len(configured(parent, child)) <= len(settings)
     about = [item for item in parent.seen[before:] if child in str(item.message)]
     assert about[0].update["sessionUpdate"] == "subagent_update"
     assert path.exists()
@@ -392,6 +395,27 @@ def test_grandchild_in_a_worktree(parent: AgentProcess, model: ScriptedModel, tm
     assert [Path(place).parent.name for place in places] == ["worktrees"]
 
 
+def test_back_from_a_worktree(parent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A child that has left nothing in its worktree goes on where its parent works: its directory is taken back. That
+    the client has named the parent's through a link makes no difference to anybody."""
+    repository, link = tmp_path / "repository", tmp_path / "link"
+    repository.mkdir()
+    link.symlink_to(repository, target_is_directory=True)
+    git = "git init -q . && git -c user.email=a@b -c user.name=n commit -q --allow-empty -m x"
+    subprocess.run(git, shell=True, cwd=repository, check=True)
+    model.on("in a tree", [[delegate("tree child", isolation="worktree"), delegate("plain child")], [Say("done")]])
+    model.on("tree child", [[Say("in the tree")]], subagent=True)
+    model.on("plain child", [[say_something()], [Say("plain")]], subagent=True)
+    session = parent.new_session(link)
+    parent.answer(parent.prompt(session, "in a tree"))
+    told = updates(parent, session, "subagent_update")
+    tree, plain = sorted(children(parent, session), key=lambda child: text(parent, child))
+    assert [Path(update["cwd"]).parent.name for update in told if update.get("cwd")] == ["worktrees"]
+    assert not any("cwd" in update for update in told if update["sessionId"] == plain)
+    now = call_back(parent, model, session, tree, "outside again")
+    assert [update["cwd"] for update in updates(now, session, "subagent_update") if "cwd" in update] == [None]
+
+
 def test_a_launch_that_fails(parent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
     """A delegation that comes to nothing is one tool call of its maker, as it ended."""
     model.on("no such", [[delegate("nobody", subagent_type="no-such-agent")], [Say("then not")]])
@@ -517,6 +541,26 @@ def test_the_past_of_children(parent: AgentProcess, model: ScriptedModel, tmp_pa
     for child in (kept, unlucky, failing):
         assert states(behind, session, child) == states(past, session, child)[-1:]
         assert not any("capabilities" in update for update in updates(behind, session, "subagent_update"))
+
+
+def test_the_past_of_a_fork(model: ScriptedModel, tmp_path: Path) -> None:
+    """A fork begins with its parent's conversation, which is not its own: only what it did itself is told again."""
+    with AgentProcess(model, tmp_path / "home", environment={"CLAUDE_CODE_FORK_SUBAGENT": "1"}) as agent:
+        agent.initialize({"subagents": {}})
+        launch = delegate("the directive", subagent_type="fork")
+        model.on("fork off", [[Say("before the fork"), launch], [Say("done")], [Say("after")]])
+        model.on("the directive", [[Say("forked"), say_something()], [Say("fork result")]], subagent=True)
+        session = agent.new_session(tmp_path / "work")
+        agent.answer(agent.prompt(session, "fork off"))
+        [fork] = children(agent, session)
+        assert text(agent, fork) == "forkedfork result"
+        past, _ = take_up(agent, "session/load", session, tmp_path / "work")
+        assert children(past, session) == [fork]
+        assert text(past, fork) == "forkedfork result"
+        assert spoken(past, fork) == [(session, fork, "the directive")]
+        assert len(updates(past, fork, "tool_call")) == 1
+        assert [update["content"]["text"] for update in updates(past, session, "user_message_chunk")] == ["fork off"]
+        assert states(past, session, fork) == ["running", "idle end_turn"]
 
 
 def test_load_while_a_child_works(parent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
