@@ -79,6 +79,7 @@ class _Found:
 
     launches: list[str] = attrs.field(factory=list)
     sends: list[_Sent] = attrs.field(factory=list)
+    awaited: set[str] = attrs.field(factory=set)  # calls whose results matter: all others are large, and not kept
     results: dict[str, _Result] = attrs.field(factory=dict)
     arrivals: list[tuple[Subagent, str, str]] = attrs.field(factory=list)  # to whom, with which record, what
     ends: dict[str, tuple[str, str | None]] = attrs.field(factory=dict)  # a task -> status and summary, the last ones
@@ -90,7 +91,7 @@ class _Found:
             for block in blocks_of(record):
                 if block.get("type") == "tool_use":
                     self._use(block, owner, record)
-                elif block.get("type") == "tool_result":
+                elif block.get("type") == "tool_result" and str(block.get("tool_use_id")) in self.awaited:
                     self.results[str(block.get("tool_use_id"))] = _result(block, record)
             if subagent is not None and (model := model_of(record)) is not None:
                 self.models[subagent.task] = model
@@ -108,10 +109,12 @@ class _Found:
             return
         if block.get("name") in LAUNCHES:
             self.launches.append(call)
+            self.awaited.add(call)
         elif block.get("name") == SEND:
             text = given.get("message") or given.get("content")
             if isinstance(text, str) and text.strip():
                 to = given.get("to") or given.get("recipient")
+                self.awaited.add(call)
                 self.sends.append(_Sent(call, owner, to, text.strip(), str(record.get("timestamp") or "")))
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from acpbridge.sessions.past_subagents import subagents_of
 from acpbridge.sessions.past_traffic import Traffic, read
 from middleware.messages import SubagentMessage
+from tests.claude.recorded import JSON
 from tests.sessions.writing import SESSION, SubagentTranscript, Transcript, notification
 
 
@@ -178,17 +182,40 @@ def test_missing(config: Path) -> None:
     assert _read(main).missing == 1
 
 
-def test_broken_records(config: Path) -> None:
-    """Records without what they should have say nothing."""
-    main, child = _launched(config)
-    blocks = {"content": [None, 3, {"type": "tool_use"}, {"type": "tool_result"}]}
-    messages: tuple[Any, ...] = (None, [], "x", {}, blocks)
-    for broken in messages:
-        child.record("user", message=broken, origin={"kind": "coordinator"}, uuid=f"u{broken}")
-        main.record("assistant", message=broken)
-        main.record("attachment", attachment=broken)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_broken_records(data: st.DataObject) -> None:
+    """Records whose members are anything at all say what they can, and stop nothing."""
+    blocks = st.fixed_dictionaries(
+        {"type": st.sampled_from(["tool_use", "tool_result", "text"])},
+        optional={
+            "id": JSON,
+            "tool_use_id": JSON,
+            "content": JSON,
+            "is_error": JSON,
+            "name": st.sampled_from(["Agent", "SendMessage"]) | JSON,
+            "input": st.fixed_dictionaries({"to": JSON, "message": JSON}) | JSON,
+        },
+    )
+    message = st.fixed_dictionaries({"content": st.lists(blocks | JSON) | JSON}, optional={"model": JSON}) | JSON
+    origin = st.fixed_dictionaries({"kind": st.sampled_from(["coordinator", "task-notification"]) | JSON}) | JSON
+    members = st.fixed_dictionaries(
+        {"message": message},
+        optional={"origin": origin, "toolUseResult": JSON, "toolDenialKind": JSON, "attachment": origin, "uuid": JSON},
+    )
+    with tempfile.TemporaryDirectory() as place:
+        main, child = _launched(Path(place))
+        for transcript in (main, child):
+            for kind in ("assistant", "user", "attachment"):
+                drawn: dict[str, Any] = data.draw(members)
+                transcript.record(kind, **drawn)
+            transcript.answer("well")
+        assert _read(main).ends.keys() == {"c"}
+
+
+def test_structured_messages(config: Path) -> None:
+    """A message that is no text is none that could be shown."""
+    main, _ = _launched(config)
     main.answer({"type": "tool_use", "id": "M", "name": "SendMessage", "input": {"to": "c", "message": {"a": 1}}})
     main.use("N", "SendMessage")
-    traffic = _read(main)
-    assert {message.text for message in traffic.arrived.values()} <= {"", "x"}
-    assert traffic.sent == {}
+    assert _read(main).sent == {}
