@@ -323,6 +323,34 @@ def test_cancel_spares_what_the_background_waits_for(
     assert path.exists()
 
 
+def test_cancel_stops_a_workflow(parent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """A workflow is the prompt's own work, wherever it runs: a cancel stops it, and its open call is over before the
+    answer."""
+    stand = model.gate()
+    script = (
+        "export const meta = {name: 'w', description: 'Workflow', phases: [{title: 'P'}]}\n"
+        "phase('P')\nreturn await agent('workflow agent', {label: 'a', phase: 'P'})\n"
+    )
+    model.on("run a workflow", [[UseTool("Workflow", {"script": script})], [Say("parent"), Wait(stand)]])
+    model.on("workflow agent", [[wait_in(tmp_path)]], subagent=True)
+    session = parent.new_session(tmp_path)
+    prompt = parent.prompt(session, "run a workflow")
+    wait_for_file(tmp_path / "started")
+    stand.wait_reached()
+    parent.cancel(session)
+    assert parent.answer(prompt)["result"]["stopReason"] == "cancelled"
+    stand.open()
+    answered = next(index for index, item in enumerate(parent.seen) if item.message.get("id") == prompt)
+    before = Past(parent, 0, answered)
+    assert statuses(before, session) == ["completed", "failed"]
+
+    def ended(seen: list[Seen]) -> Message | None:
+        changes = updates(parent, session, "tool_call_update")
+        return next((claude_code(change)["task"] for change in changes if "task" in claude_code(change)), None)
+
+    assert parent.wait_for(ended, "the end of the workflow")["status"] == "stopped"
+
+
 @pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
 def test_close_while_a_child_asks(parent: AgentProcess, model: ScriptedModel, tmp_path: Path, background: bool) -> None:
     """A session is closed while its child waits for a permission: that is withdrawn, the child does not run again, and
