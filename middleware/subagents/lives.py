@@ -85,7 +85,6 @@ def resumes(family: Family, child: Child, message: Task) -> Iterator[Message]:
         child.past_calls.discard(message.tool_use)
         child.call = message.tool_use
     child.handed_back = child.error_owed = child.homeless = False
-    child.stop_reason = child.error = None
     child.background = True if message.background is None else message.background
     child.state = "requires_action" if child.asks else "running"
     if child.announced:

@@ -55,13 +55,13 @@ def test_the_first_that_fits(config: Path) -> None:
     """Of several messages each arrives once, in the order in which they were sent, by whomever."""
     main, child = _launched(config)
     other = SubagentTranscript(main, "d", toolUseId="N")
-    other.answer(_send("M2", "go"), timestamp="2026-01-01T00:00:02.000Z")
-    main.answer(_send("M1", "go"), timestamp="2026-01-01T00:00:01.000Z")
+    main.answer(_send("M2", "go"), timestamp="2026-01-01T00:00:02.000Z")
+    other.answer(_send("M1", "go"), timestamp="2026-01-01T00:00:01.000Z")
     first, second, third = child.hears("go"), child.hears("go"), child.hears("go")
     child.answer("I do")
     arrived = _read(main).arrived
     assert [arrived[record].message for record in (first, second, third)] == ["M1", "M2", third]
-    assert [arrived[record].sender for record in (first, second, third)] == [SESSION, "d", None]
+    assert [arrived[record].sender for record in (first, second, third)] == ["d", SESSION, None]
 
 
 def test_message_of_nobody(config: Path) -> None:
