@@ -625,9 +625,11 @@ def test_lost_history(model: ScriptedModel, tmp_path: Path) -> None:
         model.on("lost child", [[Say("lost result")]], subagent=True)
         session = agent.new_session(tmp_path / "work")
         agent.answer(agent.prompt(session, "lose it"))
-        for path in (tmp_path / "home").rglob("agent-*"):
+        agent.answer(agent.request("session/close", {"sessionId": session}))  # from here on nobody writes
+        [kept] = (tmp_path / "home" / ".claude" / "projects").glob(f"*/{session}/subagents")
+        for path in kept.glob("agent-*"):
             path.unlink()
-        past, _ = take_up(agent, "session/load", session, tmp_path / "work")
+        past, _ = take_up(agent, "session/load", session, tmp_path / "work", close=False)
         assert children(past, session) == []
         [call] = updates(past, session, "tool_call")
         assert (call["name"], call["status"]) == ("Agent", "completed")
