@@ -53,6 +53,7 @@ from middleware.messages import (
     RequestStarted,
     SessionClosed,
     SessionRestarted,
+    SubagentHistory,
     Task,
     TaskLevel,
     Text,
@@ -72,7 +73,6 @@ from middleware.messages import (
 from middleware.stage import Context, Expired, Outcome, Stage, on
 
 from .cancel_window import CancelWindow
-from .live_subagents import LiveSubagents
 from .open_asks import OpenAsks
 
 CANCELLED = "The user cancelled this prompt."
@@ -246,6 +246,11 @@ class CancelDrop(Stage):
         if ours and message.state == "ended" and window.state == "told":
             yield from self._tell(message.session)
 
+    @on(SubagentHistory)
+    def _history(self, message: SubagentHistory, context: Context) -> Outcome:
+        self._window(message.session).subagents.remember(message)
+        return message
+
     @on(TaskLevel)
     def _level(self, message: TaskLevel, context: Context) -> Iterator[Message]:
         window = self._window(message.session)
@@ -300,7 +305,7 @@ class CancelDrop(Stage):
     @on(AgentGone, SessionRestarted)
     def _gone(self, message: AgentGone | SessionRestarted, context: Context) -> Iterator[Message]:
         session = self._session(message.session)
-        session.window.subagents = LiveSubagents()
+        session.window.subagents.end()
         yield from self._settle(session, context)
         if isinstance(message, AgentGone) and session.window.works(False):
             yield from self._tell(message.session)

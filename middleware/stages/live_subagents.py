@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from middleware.messages import Task
+from middleware.messages import SubagentHistory, Task
 
 REMEMBERED = 1000
 """Subagents of a session that are remembered, ended ones for the case that they are resumed (reference S3)."""
@@ -18,7 +18,7 @@ REMEMBERED = 1000
 
 @attrs.define(eq=False)
 class _Subagent:
-    call: str | None = None
+    calls: set[str] = attrs.field(factory=set)  # that began it and gave it more: what it does names any of them
     parent: str | None = None
     background: bool = False
     run: str | None = None
@@ -47,7 +47,8 @@ class LiveSubagents:
         elif message.run is not None and known.run is not None and message.run < known.run:
             return False
         known.run = message.run or known.run
-        known.call = message.tool_use or known.call
+        if message.tool_use is not None:
+            known.calls.add(message.tool_use)
         known.parent = message.parent or known.parent
         if message.background is not None:
             known.background = message.background
@@ -57,6 +58,18 @@ class LiveSubagents:
             known.ended = False  # resumed, which puts it into the background unless it says otherwise (S2)
             known.background = known.background if message.background is not None else True
         return True
+
+    def remember(self, message: SubagentHistory) -> None:
+        """Learn of those from before: one that is resumed names the call that began it then."""
+        for past in message.subagents:
+            if past.task not in self._known and past.call is not None:
+                self._known[past.task] = _Subagent(calls={past.call}, parent=past.parent, ended=True)
+                self._forget()
+
+    def end(self) -> None:
+        """Claude Code is gone, and all of them with it. One may be resumed by its successor."""
+        for known in self._known.values():
+            known.ended = True
 
     def level(self, listed: Iterable[str]) -> bool:
         """Learn which tasks run in the background; whether one of ours is gone without a word (S4)."""
@@ -78,9 +91,10 @@ class LiveSubagents:
         return known is not None and known.lives and any(each.background and each.lives for each in self._line(known))
 
     def owns(self, *calls: str | None) -> bool:
-        """Whether one of these is the Agent call of a subagent that lives in the background (reference C27)."""
-        named = [call for call in calls if call is not None]
-        return any(known.call in named and self.in_background(task) for task, known in self._known.items())
+        """Whether one of these is the call of a subagent that lives in the background (reference C27)."""
+        return any(
+            not known.calls.isdisjoint(calls) and self.in_background(task) for task, known in self._known.items()
+        )
 
     def _line(self, known: _Subagent) -> list[_Subagent]:
         """A subagent and those above it; a circle, which nobody should say, ends where it closes."""

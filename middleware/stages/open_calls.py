@@ -104,7 +104,7 @@ class Calls:
     background: set[str] = attrs.field(factory=set)  # calls whose work goes on beside the turn
     closing: bool = False  # the client closes the session: nothing goes on
     ended: dict[str, Ended] = attrs.field(factory=dict)
-    tasks: dict[str, str] = attrs.field(factory=dict)  # a task -> the call that began it
+    tasks: dict[str, tuple[str, ...]] = attrs.field(factory=dict)  # a task -> the call that began it, and later ones
     terminals: dict[str, Call] = attrs.field(factory=dict)  # ended calls whose command still runs
 
     def end(self, call: Call, *, late: bool = False) -> None:
@@ -112,6 +112,11 @@ class Calls:
         self.calls.pop(call.tool_use, None)
         self.forget_stream(call)
         remember(self.ended, call.tool_use, Ended(call.name, call.parent, late and not call.responded))
+
+    def learn(self, task: str, call: str) -> None:
+        """A task works for a call; what a resumed subagent does names the first that it ever worked for."""
+        known = self.tasks.get(task, ())
+        remember(self.tasks, task, known if call in known else (*known, call))
 
     def forget_stream(self, call: Call) -> None:
         for place in [place for place, (other, _) in self.streaming.items() if other is call]:

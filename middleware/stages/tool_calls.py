@@ -26,6 +26,7 @@ from middleware.messages import (
     SessionClosed,
     SessionOpened,
     SessionRestarted,
+    SubagentHistory,
     Task,
     ToolCall,
     ToolCallLost,
@@ -142,7 +143,7 @@ class ToolCalls(Stage):
             return
         call = session.calls.get(tool_use)
         if call is None:
-            parent = session.tasks.get(message.agent) if message.agent is not None else None
+            parent = next(iter(session.tasks.get(message.agent or "", ())), None)
             call = Call(tool_use, message.name, parent, message.input, dispatched=True, streamed=False)
             yield from self._announce(name, call, message, asked)
         elif not call.dispatched:
@@ -200,16 +201,22 @@ class ToolCalls(Stage):
     def _task(self, message: Task, context: Context) -> Iterator[Message]:
         session = self._session(message.session)
         if message.tool_use is not None:
-            remember(session.tasks, message.task, message.tool_use)
-        began = session.tasks.get(message.task)
-        if began is not None and message.state == "running" and message.background:
-            session.background.add(began)
-        elif began is not None and message.state == "ended":
-            session.background.discard(began)
-            call = session.terminals.pop(began, None)
-            if call is not None:
+            session.learn(message.task, message.tool_use)
+        calls = session.tasks.get(message.task, ())
+        if message.state == "running" and message.background:
+            session.background.update(calls)
+        elif message.state == "ended":
+            session.background.difference_update(calls)
+            for call in [session.terminals.pop(began) for began in calls if began in session.terminals]:
                 yield from self._send(message.session, call_changes.terminal_end(call))
         yield message
+
+    @on(SubagentHistory)
+    def _history(self, message: SubagentHistory, context: Context) -> Outcome:
+        for past in message.subagents:
+            if past.call is not None:
+                self._session(message.session).learn(past.task, past.call)
+        return message
 
     @on(WorkStopped)
     def _stopped(self, message: WorkStopped, context: Context) -> Iterator[Message]:

@@ -387,6 +387,20 @@ RULES = (
         f"{IN_DROP}test_which_subagents_live_in_the_background",
     ),
     Rule(
+        "What a resumed subagent does names the call that began it, and is its own.",
+        SUBAGENTS,
+        "            known.calls.add(message.tool_use)\n",
+        "            known.calls = {message.tool_use}\n",
+        f"{IN_DROP}test_which_subagents_live_in_the_background",
+    ),
+    Rule(
+        "So it is when it began before this connection.",
+        DROP,
+        "        self._window(message.session).subagents.remember(message)\n",
+        "",
+        f"{IN_DROP}test_a_subagent_from_before_is_resumed",
+    ),
+    Rule(
         "A subagent that the level misses does not live.",
         SUBAGENTS,
         "                known.unlisted = name not in tasks\n",
@@ -553,7 +567,7 @@ RULES = (
     Rule(
         "Its subagents end with Claude Code.",
         DROP,
-        "        session.window.subagents = LiveSubagents()\n",
+        "        session.window.subagents.end()\n",
         "",
         f"{IN_DROP}test_which_subagents_live_in_the_background",
     ),

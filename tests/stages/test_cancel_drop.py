@@ -19,10 +19,12 @@ from middleware.messages import (
     Closing,
     MessageCompleted,
     MessageStarted,
+    PastSubagent,
     PermissionAnswer,
     Request,
     RequestFailed,
     SessionRestarted,
+    SubagentHistory,
     Thought,
     TokenCount,
     ToolDenied,
@@ -464,6 +466,18 @@ def test_the_launch_of_a_background_subagent(run: StepRunner) -> None:
     assert gave(run, launched, use(CHILD)) == [launched, use(CHILD)]
 
 
+def test_a_subagent_from_before_is_resumed(run: StepRunner) -> None:
+    """What a subagent from before does names the call that began it, whatever resumes it."""
+    past = (PastSubagent(task="a", call=CHILD), PastSubagent(task="b"))
+    play(run, SubagentHistory(session=S, subagents=past))
+    begin(run)
+    play(run, subagent("a", call="another"), cancel(), over(1))
+    child = text("words", parent=CHILD)
+    assert gave(run, child) == [child]
+    play(run, subagent("a", "ended", call="another"))
+    assert gave(run, child) == []
+
+
 @pytest.mark.parametrize(
     ("tasks", "lives"),
     [
@@ -495,7 +509,9 @@ def test_the_launch_of_a_background_subagent(run: StepRunner) -> None:
             ),
             True,
         ),
+        ((subagent("a"), subagent("a", "ended"), subagent("a", call="another")), True),
         ((subagent("a"), SessionRestarted(session=S)), False),
+        ((subagent("a"), AgentGone(session=S), subagent("a", call="another")), True),
     ],
     ids=[
         "in the foreground",
@@ -516,7 +532,9 @@ def test_the_launch_of_a_background_subagent(run: StepRunner) -> None:
         "started again",
         "a late word of it",
         "resumed",
+        "resumed by another call",
         "Claude Code was restarted",
+        "resumed by the next Claude Code",
     ],
 )
 def test_which_subagents_live_in_the_background(run: StepRunner, tasks: tuple[Message, ...], lives: bool) -> None:

@@ -11,9 +11,11 @@ from middleware.errors import Failure
 from middleware.messages import (
     AgentGone,
     MemoryRecalled,
+    PastSubagent,
     Request,
     SessionClosed,
     SessionRestarted,
+    SubagentHistory,
     Task,
     ToolDenied,
     TurnEnded,
@@ -101,6 +103,35 @@ def test_what_background_work_waits_for_goes_on() -> None:
     itself = use("Agent", {}, "x", parent="x")
     made = runner(ToolCalls()).feed(use("Agent"), task, *inner, itself, WorkStopped(session=SESSION)).run()
     assert [line["toolCallId"] for line in wire(made.client) if line.get("status") == "failed"] == ["x"]
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["from before", "of this connection"])
+def test_resumed_work_in_the_background_goes_on(before: bool) -> None:
+    """What a resumed subagent does names the call that began it, and goes on beside the turn."""
+
+    def task(state: Any, tool_use: str) -> Task:
+        return Task(session=SESSION, task="a1", state=state, tool_use=tool_use, subagent=True, background=True)
+
+    past = SubagentHistory(session=SESSION, subagents=(PastSubagent(task="a1", call="t"), PastSubagent(task="a2")))
+    first: list[Message] = [use("Agent"), task("running", "t"), result("report"), task("ended", "t")]
+    began = [past] if before else first
+    resumed = [use("SendMessage", {}, "u"), task("running", "u"), use("Bash", BASH, "inner", parent="t")]
+    made = runner(ToolCalls()).feed(*began, *resumed, WorkStopped(session=SESSION)).run()
+    assert not any(line.get("status") == "failed" for line in wire(made.client))
+    made.feed(task("ended", "u"), WorkStopped(session=SESSION)).run()
+    failed = [line["toolCallId"] for line in wire(made.client) if line.get("status") == "failed"]
+    assert failed == ["u", "inner"]
+
+
+def test_terminals_end_once() -> None:
+    """The terminal of a command in the background ends with Claude Code, and not again with the session."""
+    command = Task(session=SESSION, task="b1", state="running", tool_use="t", background=True)
+    made = runner(ToolCalls(), profile=TERMINALS).feed(use("Bash", BASH), command, result("running in the background"))
+    made.feed(AgentGone(session=SESSION)).run()
+    told = [line for line in wire(made.client) if "terminal_exit" in line.get("_meta", {})]
+    assert len(told) == 1
+    made.feed(SessionClosed(session=SESSION)).run()
+    assert [line for line in wire(made.client) if "terminal_exit" in line.get("_meta", {})] == told
 
 
 @pytest.mark.parametrize("method", ["session/close", "session/delete", "session/set_mode"])

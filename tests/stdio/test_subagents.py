@@ -519,6 +519,39 @@ def labels(prompt: str) -> dict[str, str]:
     return {"title": f"About {prompt}", "description": "general-purpose"}
 
 
+@pytest.mark.parametrize("method", ["session/load", "session/resume", None])
+def test_cancel_spares_a_resumed_child(
+    parent: AgentProcess, model: ScriptedModel, tmp_path: Path, method: str | None
+) -> None:
+    """A child that a message has resumed works in the background: it outlives a cancel of its parent with all that it
+    says and does, also where it is from before."""
+    name = str(method).removeprefix("session/")
+    model.on(f"begin {name}", [[delegate(f"resumable {name}")], [Say("done")]])
+    model.on(f"resumable {name}", [[Say("first")]], subagent=True)
+    session = parent.new_session(tmp_path)
+    parent.answer(parent.prompt(session, f"begin {name}"))
+    [child] = children(parent, session)
+    if method is not None:
+        take_up(parent, method, session, tmp_path)
+    told = len(parent.seen)
+    stand, gate, path = model.gate(), model.gate(), tmp_path / "resumed.txt"
+    send = UseTool("SendMessage", {"to": child, "message": f"go on {name}", "summary": "go on"})
+    model.on(f"resume {name}", [[send], [Say("sent"), Wait(stand)], [Say("after")], [Say("more")]])
+    model.on(f"go on {name}", [[Wait(gate), Say("second"), write(path)], [Say("third")]], subagent=True)
+    prompt = parent.prompt(session, f"resume {name}")
+    gate.wait_reached()
+    stand.wait_reached()
+    parent.cancel(session)
+    assert parent.answer(prompt)["result"]["stopReason"] == "cancelled"
+    gate.open()
+    stand.open()
+    now = Past(parent, told)
+    parent.wait_for(lambda seen: states(now, session, child)[-1] == "idle end_turn", "the end of the child")
+    assert text(now, child) == "secondthird"
+    assert statuses(now, child) == ["completed"]
+    assert path.exists()
+
+
 def test_the_past_of_children(parent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
     """A load tells each child's past in the session that it had: what it was told and when, what it did, what it
     reported, with what model, and how it ended; and behind the answer where each stands."""
