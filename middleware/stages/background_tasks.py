@@ -16,18 +16,23 @@ import attrs
 from middleware import acp
 from middleware.messages import (
     Cancel,
+    CancelRequest,
     Message,
+    Prompt,
+    RequestFailed,
     SessionClosed,
     SessionRestarted,
     StopTask,
     Task,
     ToolCall,
     ToolCallUpdate,
+    TurnEnded,
 )
 from middleware.stage import Context, Outcome, Stage, on
 from middleware.tools.text import text_content
 
 from .open_calls import remember
+from .prompt_requests import PromptRequests
 
 WORKFLOW = "local_workflow"
 """Claude Code's kind of a workflow."""
@@ -64,6 +69,7 @@ class BackgroundTasks(Stage):
     """Add to a call that has ended how the work ended that it began."""
 
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
+    _prompts: PromptRequests = attrs.field(factory=PromptRequests, init=False)
 
     @on(ToolCall)
     def _call(self, message: ToolCall, context: Context) -> Outcome:
@@ -120,12 +126,24 @@ class BackgroundTasks(Stage):
         change = acp.ToolCallUpdate(tool_call_id=began, content=content, meta={"claudeCode": claude_code})
         return ToolCallUpdate(session=ended.session, change=change)
 
-    @on(Cancel)
-    def _cancel(self, message: Cancel, context: Context) -> Iterator[Message]:
+    @on(Prompt)
+    def _prompt(self, message: Prompt, context: Context) -> Outcome:
+        self._prompts.made(message)
+        return message
+
+    @on(TurnEnded, RequestFailed)
+    def _answered(self, message: TurnEnded | RequestFailed, context: Context) -> Outcome:
+        self._prompts.answered(message)
+        return message
+
+    @on(Cancel, CancelRequest)
+    def _cancel(self, message: Cancel | CancelRequest, context: Context) -> Iterator[Message]:
         """An interrupt does not reach workflows (reference 7.3, X2)."""
         yield message
-        for task in self._session(message.session).workflows:
-            yield StopTask(session=message.session, task=task)
+        name = message.session if isinstance(message, Cancel) else self._prompts.session_of(message.request)
+        if name is not None:
+            for task in self._session(name).workflows:
+                yield StopTask(session=name, task=task)
 
     @on(SessionRestarted, SessionClosed)
     def _over(self, message: SessionRestarted | SessionClosed, context: Context) -> Outcome:

@@ -27,6 +27,8 @@ from middleware.messages import (
     Answer,
     AskWithdrawn,
     Cancel,
+    CancelRequest,
+    Closing,
     Elicitation,
     Initialized,
     Message,
@@ -51,6 +53,7 @@ from middleware.messages import (
     ToolCall,
     ToolCallLost,
     ToolCallUpdate,
+    TurnEnded,
     Update,
 )
 from middleware.profile import ClientProfile
@@ -61,6 +64,7 @@ from middleware.subagents.hidden import show
 from middleware.subagents.routing import announce, come_back, deliver, route
 from middleware.subagents.words import configured
 
+from .prompt_requests import PromptRequests
 from .setup_requests import SetupRequests, wished_options
 
 
@@ -77,6 +81,7 @@ class Subagents(Stage):
     _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
     _families: dict[str, Family] = attrs.field(factory=dict, init=False)
     _setups: SetupRequests = attrs.field(factory=SetupRequests, init=False)
+    _prompts: PromptRequests = attrs.field(factory=PromptRequests, init=False)
     _transcripts: set[str] = attrs.field(factory=set, init=False)  # sessions that asked for their subagents' text
 
     @on(Initialized)
@@ -93,7 +98,10 @@ class Subagents(Stage):
 
     @on(Prompt)
     def _prompt(self, message: Prompt, context: Context) -> Outcome:
-        return self._refused(message) if self._root_of(message.session) is not None else message
+        if self._root_of(message.session) is not None:
+            return self._refused(message)
+        self._prompts.made(message)
+        return message
 
     @on(Request)
     def _request(self, message: Request, context: Context) -> Outcome:
@@ -110,9 +118,16 @@ class Subagents(Stage):
     def _refused(self, message: Prompt | Request) -> RequestFailed:
         return RequestFailed(request=message.request, failure=Failure.session_not_found(str(message.session)))
 
+    @on(TurnEnded)
+    def _ended(self, message: TurnEnded, context: Context) -> Outcome:
+        self._prompts.answered(message)
+        return message
+
     @on(Response, RequestFailed)
     def _answered(self, message: Response | RequestFailed, context: Context) -> Iterator[Message]:
         opened = self._setups.answered(message)
+        if isinstance(message, RequestFailed):
+            self._prompts.answered(message)
         yield message
         if opened is None:
             return
@@ -135,6 +150,20 @@ class Subagents(Stage):
             return None
         child.cancels += 1
         return StopTask(session=root, task=child.session)
+
+    @on(CancelRequest)
+    def _cancel_request(self, message: CancelRequest, context: Context) -> Outcome:
+        """`$/cancel_request` of a prompt is a cancel of its session."""
+        session = self._prompts.session_of(message.request)
+        if session is not None:
+            self._family(session).cancels += 1
+        return message
+
+    @on(Closing)
+    def _closing(self, message: Closing, context: Context) -> Outcome:
+        for family in self._families.values():
+            family.cancels += 1
+        return message
 
     @on(Reply, Answer)
     def _reply(self, message: Reply | Answer, context: Context) -> Iterator[Message]:

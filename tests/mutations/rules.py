@@ -417,8 +417,8 @@ RULES = (
     Rule(
         "A subagent of which nobody knows the call exempts nobody.",
         SUBAGENTS,
-        "named = [call for call in calls if call is not None]",
-        "named = calls",
+        "        if message.tool_use is not None:\n",
+        "        if True:\n",
         f"{IN_DROP}test_a_subagent_without_a_call",
     ),
     Rule(

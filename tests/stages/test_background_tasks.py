@@ -7,7 +7,18 @@ from typing import Any
 import pytest
 
 from middleware import Message, Pipeline, acp
-from middleware.messages import Cancel, SessionClosed, SessionRestarted, StopTask, Task, ToolCall, ToolCallUpdate
+from middleware.messages import (
+    Cancel,
+    CancelRequest,
+    Prompt,
+    SessionClosed,
+    SessionRestarted,
+    StopTask,
+    Task,
+    ToolCall,
+    ToolCallUpdate,
+    TurnEnded,
+)
 from middleware.stages import BackgroundTasks
 from middleware.stepping import StepRunner
 from middleware.testing import check_stage
@@ -89,6 +100,19 @@ def test_workflows_are_stopped() -> None:
     run.feed(begins("bash"), *(Task(session=S, task=name, **flow) for name in ("w", "v", "t")), ends()).run()  # type: ignore[arg-type]
     run.feed(Cancel(session=S)).run()
     assert run.agent == [Cancel(session=S), StopTask(session=S, task="w"), StopTask(session=S, task="v")]
+
+
+def test_workflows_are_stopped_with_their_prompt() -> None:
+    """A prompt that is given up by `$/cancel_request` is cancelled; any other request, or one that is over, is not."""
+    run = StepRunner(Pipeline([BackgroundTasks()]))
+    run.feed(Prompt(session=S, request=7, prompt="p", content=()))
+    run.feed(Task(session=S, task="w", state="running", kind="local_workflow")).run()
+    run.agent.clear()
+    run.feed(CancelRequest(request=8), CancelRequest(request=7)).run()
+    assert run.agent == [CancelRequest(request=8), CancelRequest(request=7), StopTask(session=S, task="w")]
+    run.agent.clear()
+    run.feed(TurnEnded(session=S, request=7, prompt="p"), CancelRequest(request=7)).run()
+    assert run.agent == [CancelRequest(request=7)]
 
 
 def test_conformance() -> None:

@@ -12,6 +12,8 @@ from middleware.messages import (
     AgentGone,
     AskWithdrawn,
     Cancel,
+    CancelRequest,
+    Closing,
     Elicitation,
     Initialized,
     ModelNames,
@@ -38,6 +40,7 @@ from middleware.messages import (
     ToolCall,
     ToolCallLost,
     ToolCallUpdate,
+    TurnEnded,
     Update,
 )
 from middleware.profile import ClientProfile
@@ -48,6 +51,7 @@ from middleware.testing import check_stage
 
 S = "s"
 CHILDREN: dict[str, Any] = {"subagents": {}}
+FAILED = Failure.internal("it failed")
 
 
 def runner(capabilities: dict[str, Any] | None = None) -> StepRunner:
@@ -558,17 +562,37 @@ def test_an_answer_in_the_clients_place() -> None:
 
 @pytest.mark.parametrize(
     "stop",
-    [None, Cancel(session=S), Cancel(session="c"), Request(request=1, method="session/close", params=None, session=S)],
+    [
+        None,
+        CancelRequest(request=8),
+        Cancel(session=S),
+        Cancel(session="c"),
+        CancelRequest(request=7),
+        Request(request=1, method="session/close", params=None, session=S),
+        Closing(),
+    ],
 )
 def test_withdrawn(stop: Message | None) -> None:
     """A withdrawn ask is taken back in the child's session; the child runs again, unless it is being stopped."""
     run = with_child()
-    run.feed(ask()).run()
+    run.feed(Prompt(session=S, request=7, prompt="p", content=()), ask()).run()
     if stop is not None:
         run.feed(stop).run()
     run.client.clear()
     run.feed(AskWithdrawn(session=S, ask="q")).run()
-    assert wire(run) == ["c: withdrawn q", *(["s: child c running"] if stop is None else [])]
+    stopped = stop not in (None, CancelRequest(request=8))
+    assert wire(run) == ["c: withdrawn q", *([] if stopped else ["s: child c running"])]
+
+
+@pytest.mark.parametrize(
+    "answer", [TurnEnded(session=S, request=7, prompt="p"), RequestFailed(request=7, failure=FAILED)]
+)
+def test_prompt_that_has_its_answer(answer: Message) -> None:
+    """A request that has its answer is no longer given up."""
+    run = with_child()
+    run.feed(Prompt(session=S, request=7, prompt="p", content=()), ask(), answer, CancelRequest(request=7)).run()
+    run.feed(AskWithdrawn(session=S, ask="q")).run()
+    assert wire(run)[-1] == "s: child c running"
 
 
 def test_ask_of_an_unknown_child() -> None:
