@@ -33,7 +33,9 @@ def _remove(name: str, conversation: str | None) -> None:
     """Remove a session's transcripts, those of its subagents, and what we wrote down of it. Raises OSError."""
     for each in {name, conversation or continued.conversation_of(name)}:
         for directory in project_directories():
-            (directory / f"{each}.jsonl").unlink(missing_ok=True)
+            transcript = directory / f"{each}.jsonl"
+            if transcript.is_file() or transcript.is_symlink():
+                transcript.unlink(missing_ok=True)
             place = directory / each
             if place.is_dir() and not place.is_symlink():
                 shutil.rmtree(place)

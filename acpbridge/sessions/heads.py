@@ -1,20 +1,34 @@
 """What a listing says of a transcript, from its first and last kilobytes: never the whole file (reference 9.5).
 
 Claude Code writes the working directory into each record and repeats a title near the end of the file. The pieces that
-are read are cut anywhere, so members are searched as text, and only what was found is parsed. Blocking.
+are read are cut anywhere, so members are searched as text, and only what was found is parsed. A few files say nothing
+in their ends, a broken or huge line being there, and are read line by line (`_searched`): what can be loaded is listed.
+Blocking.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from middleware import acp
+from middleware.messages import UserMessage
+
+from .places import open_transcript
+from .said import by_the_person
+from .transcripts import tail_records
+
 PIECE = 1 << 16
 """Bytes that are read at most from either end."""
+
+SEARCHED = 1 << 22
+"""Bytes that are read at most from either end of a transcript whose ends do not say whose and what it is."""
 
 _FIRST = 1 << 12
 """Bytes in which the working directory nearly always is."""
@@ -43,7 +57,7 @@ def read_head(path: Path, modified: float) -> Head | None:
     Raises:
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         head = file.read(_FIRST)
         cwd = _first(head, "cwd")
         if cwd is None:
@@ -52,7 +66,7 @@ def read_head(path: Path, modified: float) -> Head | None:
         size = file.seek(0, 2)
         file.seek(max(0, size - PIECE))
         tail = file.read()
-        if cwd is None or b'"isSidechain":true' in head.partition(b"\n")[0]:
+        if b'"isSidechain":true' in head.partition(b"\n")[0]:
             return None
         title = _last(tail, "customTitle") or _last(head, "customTitle") or _last(tail, "aiTitle")
         title = title or _last(head, "aiTitle")
@@ -61,9 +75,61 @@ def read_head(path: Path, modified: float) -> Head | None:
                 file.seek(len(head))
                 head += file.read(PIECE - len(head))
             title = _first_prompt(head) or _last(tail, "lastPrompt") or _last(tail, "summary")
-        if title is None:
-            return None
-    return Head(cwd=cwd, title=clean_title(title) or None, updated_at=iso(modified))
+    said = title is not None
+    if cwd is None or not said:
+        found = _searched(path, _Searched(cwd=cwd, said=said))
+        cwd, title, said = found.cwd, title or found.text, found.said
+    if cwd is None or not said:
+        return None
+    return Head(cwd=cwd, title=clean_title(title or "") or None, updated_at=iso(modified))
+
+
+@attrs.define
+class _Searched:
+    """What the lines of a transcript say, one by one."""
+
+    cwd: str | None = None
+    text: str | None = None  # the first that the person wrote
+    said: bool = False  # anything: an image has no text
+
+
+def _searched(path: Path, found: _Searched) -> _Searched:
+    """Look for what the ends do not show in the lines themselves, of at most `SEARCHED` bytes from either end.
+
+    A broken first line can be of any length, and so can a prompt with an image in it: its directory stands behind it.
+    """
+    with open_transcript(path) as file:
+        left = SEARCHED
+        while left > 0 and not (found.cwd and found.text) and (line := file.readline(left)):
+            left -= len(line)
+            _learn(found, line)
+    for record in itertools.takewhile(lambda _: not (found.cwd and found.said), tail_records(path, most=SEARCHED)):
+        _learn_record(found, record)
+    return found
+
+
+def _learn(found: _Searched, line: bytes) -> None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(record, dict):
+        _learn_record(found, record)
+
+
+def _learn_record(found: _Searched, record: Mapping[str, Any]) -> None:
+    cwd, message = record.get("cwd"), record.get("message")
+    if found.cwd is None and isinstance(cwd, str) and cwd:
+        found.cwd = cwd
+    if record.get("type") == "assistant" and isinstance(message, dict) and message.get("model") != "<synthetic>":
+        found.said = True
+    if record.get("type") != "user" or record.get("isMeta") or record.get("isCompactSummary"):
+        return
+    content = message.get("content") if isinstance(message, dict) else None
+    for said in by_the_person("", record, content):
+        found.said = True
+        if found.text is None and isinstance(said, UserMessage) and isinstance(said.content, acp.TextContent):
+            found.text = said.content.text
 
 
 def clean_title(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,13 +80,24 @@ def _transcripts(directories: Iterable[Path]) -> list[tuple[float, Path]]:
             with os.scandir(directory) as entries:
                 for entry in entries:
                     name, dot, suffix = entry.name.rpartition(".")
-                    if dot and suffix == "jsonl" and is_session_id(name):
-                        modified = entry.stat().st_mtime
-                        if name not in found or found[name][0] < modified:
-                            found[name] = (modified, directory / entry.name)
+                    if not dot or suffix != "jsonl" or not is_session_id(name):
+                        continue
+                    modified = _modified(entry)
+                    if modified is not None and (name not in found or found[name][0] < modified):
+                        found[name] = (modified, directory / entry.name)
         except OSError as error:
             logger.warning("transcripts of {} cannot be listed: {}", directory.name, error)
     return list(found.values())
+
+
+def _modified(entry: os.DirEntry[str]) -> float | None:
+    """When a file was written last; None for what is no file: a directory, a pipe, a link that leads nowhere."""
+    try:
+        info = entry.stat()
+    except OSError as error:
+        logger.debug("{} is no transcript: {}", entry.name, error)
+        return None
+    return info.st_mtime if stat.S_ISREG(info.st_mode) else None
 
 
 def _row(path: Path, modified: float, wanted: str | None, session: str) -> acp.SessionInfo | None:

@@ -10,11 +10,14 @@ id in any of the directories (reference 9.3), and only narrowing a listing uses 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from loguru import logger
 
@@ -71,6 +74,8 @@ def canonical(path: str) -> str:
 def find_transcript(session: str) -> Path | None:
     """The transcript of a session: the one written last, if several directories hold one. None when there is none.
 
+    A directory, a pipe or anything else but a file that has its name is none.
+
     Raises:
         ValueError: the id is no session id.
     """
@@ -80,12 +85,32 @@ def find_transcript(session: str) -> Path | None:
     for directory in project_directories():
         path = directory / f"{session}.jsonl"
         try:
-            found.append((path.stat().st_mtime, path))
+            info = path.stat()
+            if stat.S_ISREG(info.st_mode):
+                found.append((info.st_mtime, path))
         except FileNotFoundError:
             continue
         except OSError as error:
             logger.warning("a transcript in {} cannot be looked at: {}", directory.name, error)
     return max(found)[1] if found else None
+
+
+def open_transcript(path: Path) -> BinaryIO:
+    """Open a transcript for reading. What is no file is not waited for, as opening a pipe would.
+
+    Raises:
+        OSError: it cannot be read, or is no file.
+    """
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  # the caller's
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "is no file", str(path))
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Windows has no pipes among its files, and no such flag."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def subagent_transcripts(transcript: Path) -> list[Path]:

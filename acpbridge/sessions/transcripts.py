@@ -19,6 +19,8 @@ from typing import Any, BinaryIO
 import attrs
 from loguru import logger
 
+from .places import open_transcript
+
 Record = Mapping[str, Any]
 
 _CHAINED = frozenset({"assistant", "attachment", "progress", "system", "user"})
@@ -57,7 +59,7 @@ def active_branch(path: Path, *, side: bool = False) -> Iterator[Record]:
     Raises:
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         for entry in _branch(_entries(file, path, side)):
             file.seek(entry.offset)
             record = _parsed(file.readline())
@@ -71,7 +73,7 @@ def has_conversation(path: Path) -> bool:
     Raises:
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         for line in file:
             if line.startswith(_UNCHAINED) and not line.startswith(_CHAINED_TOO):
                 continue
@@ -81,22 +83,35 @@ def has_conversation(path: Path) -> bool:
     return False
 
 
-def tail_records(path: Path, piece: int = 1 << 16) -> Iterator[Record]:
+def tail_records(path: Path, piece: int = 1 << 16, most: int | None = None) -> Iterator[Record]:
     """The records from the last one backwards, read in pieces from the end; broken lines are skipped.
+
+    Args:
+        path: the transcript.
+        piece: bytes that are read at a time.
+        most: bytes that are read altogether, about; None for the whole file.
 
     Raises:
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
-        position, rest = file.seek(0, 2), b""
-        while position > 0:
+    with open_transcript(path) as file:
+        position = file.seek(0, 2)
+        first = 0 if most is None else max(0, position - most)
+        begun: list[bytes] = []  # of the line whose beginning is not read yet, the last part first
+        while position > first:
             size = min(piece, position)
             position -= size
             file.seek(position)
-            lines = (file.read(size) + rest).split(b"\n")
-            rest = lines.pop(0)
+            lines = file.read(size).split(b"\n")
+            if len(lines) == 1:
+                begun.append(lines[0])
+                continue
+            begun.append(lines.pop())
+            yield from _parsed_all([b"".join(reversed(begun))])
+            begun = [lines.pop(0)]
             yield from _parsed_all(reversed(lines))
-        yield from _parsed_all([rest])
+        if position == 0:
+            yield from _parsed_all([b"".join(reversed(begun))])
 
 
 def _parsed_all(lines: Iterable[bytes]) -> Iterator[Record]:

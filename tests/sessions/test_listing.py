@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import tracemalloc
 import uuid
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from acpbridge.sessions.heads import clean_title, read_head
 from acpbridge.sessions.listing import list_sessions, page
 from middleware import acp
 from middleware.messages import Request
+from tests.sessions.replaying import told
 from tests.sessions.writing import Transcript
 
 
@@ -111,6 +113,104 @@ def test_only_the_ends_are_read(config: Path) -> None:
     head = read_head(t.path, 0)
     assert head is not None
     assert head.title == 'at the "end" é'
+
+
+HUGE = "x" * 200_000
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": HUGE}}
+
+
+def _odd(config: Path, kind: str) -> Transcript:
+    """A transcript that is odd in this way."""
+    t = Transcript(config)
+    match kind:
+        case "broken and huge first line":
+            t.line('{"parentUuid":null,"type":"user","message":{"content":"' + HUGE)
+        case "huge first prompt":
+            t.user(HUGE)
+        case "image first":
+            t.user([IMAGE])
+        case "meta records first":
+            for _ in range(100):
+                t.line('{"type":"queue-operation","operation":"enqueue","content":"' + "y" * 2000 + '"}')
+            t.user("a reminder " + HUGE, isMeta=True)
+        case "a byte order mark":
+            t.path.write_bytes(b"\xef\xbb\xbf")
+        case "NUL bytes":
+            t.path.write_bytes(b"\0" * 100_000)
+            t.line("")
+        case "empty":
+            return t
+        case "only an image":
+            t.user([IMAGE])
+            return t
+        case "only an answer":
+            t.line('{"type":"user","message":"' + HUGE)
+            t.answer("an answer", HUGE)
+            t.line('{"type":"user","message":"' + HUGE)
+            return t
+        case "only commands":
+            t.said("<local-command-caveat>x</local-command-caveat>", isMeta=True)
+            t.said("<command-name>/model</command-name>")
+            t.said("<local-command-stdout>Set model</local-command-stdout>")
+            t.answer("No response requested.", model="<synthetic>")
+            return t
+    t.user("the prompt")
+    t.answer("the answer")
+    match kind:
+        case "huge at both ends":
+            t.path.write_bytes(b'{"type":"user' + HUGE.encode() + b"\n" + t.path.read_bytes() + b"[" * 200_000 + b"\n")
+        case "no newline at the end":
+            t.path.write_bytes(t.path.read_bytes().rstrip(b"\n"))
+        case "a cut last line":
+            with t.path.open("a") as file:
+                file.write('{"parentUuid":"' + HUGE)
+        case "CRLF":
+            t.path.write_bytes(t.path.read_bytes().replace(b"\n", b"\r\n"))
+    return t
+
+
+@pytest.mark.parametrize(
+    ("kind", "titles"),
+    [
+        ("broken and huge first line", ["the prompt"]),
+        ("huge first prompt", ["x" * 255 + "…"]),
+        ("image first", ["the prompt"]),
+        ("meta records first", ["the prompt"]),
+        ("a byte order mark", ["the prompt"]),
+        ("NUL bytes", ["the prompt"]),
+        ("huge at both ends", ["the prompt"]),
+        ("no newline at the end", ["the prompt"]),
+        ("a cut last line", ["the prompt"]),
+        ("CRLF", ["the prompt"]),
+        ("only an image", [None]),
+        ("only an answer", [None]),
+        ("empty", []),
+        ("only commands", []),
+    ],
+)
+def test_what_can_be_loaded_is_listed(config: Path, kind: str, titles: list[str | None]) -> None:
+    """A session that has something to be told is listed, however odd its transcript is, and no other.
+
+    Found by breaking: one whose first line was broken and long could be loaded, and was not listed.
+    """
+    t = _odd(config, kind)
+    assert _listed(page(None, 0)) == titles
+    assert bool(told(t)) == bool(titles)
+
+
+def test_a_search_has_an_end(config: Path) -> None:
+    """Of a transcript that says nothing only so much is read, from either end."""
+    t = Transcript(config)
+    with t.path.open("w") as file:
+        for _ in range(60):
+            file.write("z" * 200_000 + "\n")
+    tracemalloc.start()
+    try:
+        assert read_head(t.path, 0) is None
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000
 
 
 def test_long_title() -> None:
