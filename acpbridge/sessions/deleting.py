@@ -7,9 +7,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 from middleware import acp
+from middleware.errors import Failure
 from middleware.messages import Request
 
 from . import continued, remembered
+from .failures import RequestRefused
 from .places import is_session_id, project_directories
 
 if TYPE_CHECKING:
@@ -17,7 +19,11 @@ if TYPE_CHECKING:
 
 
 async def delete(end: AgentEnd, request: Request) -> acp.DeleteSessionResponse:
-    """Delete a session for good. One that there is not is deleted already: the answer is the same."""
+    """Delete a session for good. One that there is not is deleted already: the answer is the same.
+
+    Raises:
+        RequestRefused: -32603, a file of it cannot be removed. It is not open any more.
+    """
     params: acp.DeleteSessionRequest = request.params
     name = params.session_id
     async with end.opening(name):
@@ -25,7 +31,11 @@ async def delete(end: AgentEnd, request: Request) -> acp.DeleteSessionResponse:
         await end.close_session(name)
         if is_session_id(name):
             conversation = live.conversation if live is not None else None
-            await asyncio.get_running_loop().run_in_executor(None, _remove, name, conversation)
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, _remove, name, conversation)
+            except OSError as error:
+                text = f"Session {name} cannot be deleted: {error.strerror or error}"
+                raise RequestRefused(Failure.internal(text, {"details": str(error)})) from error
     return acp.DeleteSessionResponse()
 
 

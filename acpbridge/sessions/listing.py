@@ -94,8 +94,10 @@ def _modified(entry: os.DirEntry[str]) -> float | None:
     """When a file was written last; None for what is no file: a directory, a pipe, a link that leads nowhere."""
     try:
         info = entry.stat()
+    except FileNotFoundError:
+        return None
     except OSError as error:
-        logger.debug("{} is no transcript: {}", entry.name, error)
+        logger.warning("{} is not listed: {}", entry.name, error)
         return None
     return info.st_mtime if stat.S_ISREG(info.st_mode) else None
 

@@ -112,12 +112,24 @@ async def _take_up(end: AgentEnd, params: Any) -> tuple[OpenSession, _Found]:
 
 
 async def _found(end: AgentEnd, name: str) -> _Found:
-    """What there is of a session. Raises `RequestRefused`: -32002, this is the id of no session."""
+    """What there is of a session.
+
+    Raises:
+        RequestRefused: -32002, this is the id of no session; -32603, what there is of it cannot be read.
+    """
     if not is_session_id(name):
         raise RequestRefused(Failure.session_not_found(name))
     live = end.open.get(name)
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(None, _look, name, live.conversation if live is not None else None)
+    try:
+        return await loop.run_in_executor(None, _look, name, live.conversation if live is not None else None)
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: OSError) -> RequestRefused:
+    text = f"The transcript of session {name} cannot be read: {error.strerror or error}"
+    return RequestRefused(Failure.internal(text, {"details": str(error)}))
 
 
 def _look(name: str, conversation: str | None) -> _Found:
@@ -169,8 +181,15 @@ async def _replay(end: AgentEnd, opened: OpenSession, transcript: Path, *, live:
     )
     loop = asyncio.get_running_loop()
     pieces: Iterator[list[Replayed]] = replay.pieces()
-    while piece := await loop.run_in_executor(None, next, pieces, None):
+    while piece := await loop.run_in_executor(None, _next, opened.name, pieces):
         end.feed(*piece)
         if (full := opened.claude.flow.wait()) is not None:
             await full
     return replay
+
+
+def _next(name: str, pieces: Iterator[list[Replayed]]) -> list[Replayed] | None:
+    try:
+        return next(pieces, None)
+    except OSError as error:
+        raise _unreadable(name, error) from error
