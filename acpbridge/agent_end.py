@@ -197,7 +197,9 @@ class AgentEnd:
         from middleware.messages import SessionClosed
 
         session = self.sessions.pop(name, None)
-        self.open.pop(name, None)
+        opened = self.open.pop(name, None)
+        if opened is not None:
+            opened.titles.forget()
         if session is None:
             return
         try:

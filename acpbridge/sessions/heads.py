@@ -68,13 +68,11 @@ def read_head(path: Path, modified: float) -> Head | None:
         tail = file.read()
         if b'"isSidechain":true' in head.partition(b"\n")[0]:
             return None
-        title = _last(tail, "customTitle") or _last(head, "customTitle") or _last(tail, "aiTitle")
-        title = title or _last(head, "aiTitle")
-        if title is None:
-            if len(head) <= _FIRST < size:
-                file.seek(len(head))
-                head += file.read(PIECE - len(head))
-            title = _first_prompt(head) or _last(tail, "lastPrompt") or _last(tail, "summary")
+        titles = _titles(head, tail)
+        if titles.shown is None and len(head) <= _FIRST < size:
+            file.seek(len(head))
+            head += file.read(PIECE - len(head))
+        title = titles.shown or _first_text(head, tail)
     said = title is not None
     if cwd is None or not said:
         found = _searched(path, _Searched(cwd=cwd, said=said))
@@ -82,6 +80,39 @@ def read_head(path: Path, modified: float) -> Head | None:
     if cwd is None or not said:
         return None
     return Head(cwd=cwd, title=clean_title(title or "") or None, updated_at=iso(modified))
+
+
+@attrs.frozen
+class StoredTitles:
+    """What a transcript says of its title: the person's, Claude's, and what a list shows where there is neither."""
+
+    custom: str | None = None
+    made: str | None = None
+    said: str | None = None
+
+    @property
+    def shown(self) -> str | None:
+        return self.custom or self.made or self.said
+
+
+def read_titles(path: Path) -> StoredTitles:
+    """What a transcript says of its title. Raises OSError: it cannot be read."""
+    with open_transcript(path) as file:
+        head = file.read(PIECE)
+        file.seek(max(0, file.seek(0, 2) - PIECE))
+        tail = file.read()
+    return attrs.evolve(_titles(head, tail), said=_first_text(head, tail))
+
+
+def _titles(head: bytes, tail: bytes) -> StoredTitles:
+    return StoredTitles(
+        custom=_last(tail, "customTitle") or _last(head, "customTitle"),
+        made=_last(tail, "aiTitle") or _last(head, "aiTitle"),
+    )
+
+
+def _first_text(head: bytes, tail: bytes) -> str | None:
+    return _first_prompt(head) or _last(tail, "lastPrompt") or _last(tail, "summary")
 
 
 @attrs.define

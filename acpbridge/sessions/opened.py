@@ -10,7 +10,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 from loguru import logger
@@ -20,8 +20,9 @@ from middleware.messages import Message, Notice, Prompt, WindowSize
 
 from . import continued, default_mode, modes, remembered
 from .choices import Choices
-from .heads import now
+from .heads import StoredTitles, now, read_titles
 from .news import News
+from .places import find_transcript
 from .rest import Rest
 from .titles import Titles
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 SIGN_IN_FAILED = ("authentication_failed", "oauth_org_not_allowed")
 """What a message of Claude Code's own says went wrong, where it is the sign-in."""
+
+T = TypeVar("T")
 
 
 @attrs.define(eq=False)
@@ -83,7 +86,9 @@ class OpenSession:
     def __attrs_post_init__(self) -> None:
         self._news = News(self.name)
         self.rest = Rest(has_prompts=lambda: self.claude.has_prompts)
-        self.titles = Titles(session=self.name, ask=self.claude.request, feed=self.claude.feed, now=now)
+        self.titles = Titles(
+            session=self.name, ask=self.claude.request, feed=self.claude.feed, now=now, stored=self._titles
+        )
         self.choices.changed = self._chosen
 
     # ------------------------------------------------------------------------------------------ the client's side
@@ -99,8 +104,9 @@ class OpenSession:
     def prompted(self, prompt: Prompt) -> None:
         """A prompt is on its way to Claude Code."""
         self._prompted = True
-        if self.titles.wants(prompt):
-            self.spawn(self.titles.make(), f"title of {self.name}")
+        description = self.titles.prompted(prompt)
+        if description is not None:
+            self.spawn(self.titles.make(description), f"title of {self.name}")
         if self.choices.chosen.model != self._sized:
             self._sized = self.choices.chosen.model
             self.spawn(self._size(), f"context window of {self.name}")
@@ -115,6 +121,9 @@ class OpenSession:
         size = usage.get("rawMaxTokens") if isinstance(usage, dict) else None
         if isinstance(size, int) and size > 0:
             self.claude.feed(WindowSize(session=self.name, size=size))
+
+    async def _titles(self) -> StoredTitles:
+        return await self._aside(_stored_titles, self.conversation)
 
     def _tell(self, message: Message) -> None:
         if self._answered:
@@ -137,6 +146,7 @@ class OpenSession:
     def _read(self, frame: Mapping[str, Any]) -> Iterable[Message]:
         kind, subtype = frame.get("type"), frame.get("subtype")
         self.rest.observe(frame)
+        self.titles.observe(frame)
         if kind == "conversation_reset":
             self.titles.forget()
         elif kind == "system" and subtype == "init":
@@ -144,6 +154,8 @@ class OpenSession:
         elif kind == "system" and subtype == "session_state_changed":
             if not self.rest.busy:
                 self._look_again()
+                if self._answered:
+                    self.spawn(self.titles.idle(), f"title of {self.name}")
         elif kind == "control_request" and _is_news(frame):
             self._look_again()
             self.identity.look()  # settings may name a helper for keys
@@ -281,11 +293,22 @@ class OpenSession:
         Not before: where it does not start, the session goes on with the conversation that it is at.
         """
         self.conversation = self.claude.options.sdk.session_id or self.conversation
+        self.titles.forget()
         await self._aside(continued.remember, self.name, self.conversation)
         await self.choices.learn_again(self.claude.info, {**self.choices.wishes, "mode": mode})
 
-    async def _aside(self, work: Callable[..., Any], *arguments: Any) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
+    async def _aside(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
+
+
+def _stored_titles(conversation: str) -> StoredTitles:
+    """What is known of the titles of a conversation; nothing of one that is not written yet, or cannot be read."""
+    try:
+        transcript = find_transcript(conversation)
+        return read_titles(transcript) if transcript is not None else StoredTitles()
+    except (OSError, ValueError) as error:
+        logger.info("conversation {}: its titles cannot be read: {}", conversation[:80], error)
+        return StoredTitles()
 
 
 def _is_news(frame: Mapping[str, Any]) -> bool:

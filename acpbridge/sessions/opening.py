@@ -21,6 +21,7 @@ from .choices import Choices
 from .default_mode import mode_to_start_in
 from .failures import RequestRefused
 from .fingerprint import fingerprint
+from .heads import StoredTitles
 from .opened import OpenSession
 from .routing import Route
 
@@ -40,7 +41,7 @@ class Past:
     saved: bool = True
     choices: Mapping[str, str] = attrs.field(factory=dict)
     mode: str | None = None
-    title: str | None = None
+    titles: StoredTitles = attrs.field(factory=StoredTitles)
 
 
 async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None = None) -> OpenSession:
@@ -114,11 +115,14 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
 async def _take_up(opened: OpenSession, wished: Mapping[str, Any], past: Past | None) -> None:
     """Set what was chosen before, except what the client asks for now, and say what is not as the settings want it."""
     opened.tell_problems()
+    if past is not None:
+        opened.titles.known(past.titles)
+    if wished.get("title"):
+        opened.titles.given()
     if past is None:
         if wished.get("permissionMode") is None:
             opened.tell_default_mode()
         return
-    opened.titles.known(past.title)
     asked = {"mode": wished.get("permissionMode"), "model": wished.get("model"), "effort": wished.get("effort")}
     choices = {name: value for name, value in past.choices.items() if asked.get(name) is None}
     if past.mode is not None:

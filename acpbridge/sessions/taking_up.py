@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from .config_options import model_entries
 from .continued import conversation_of, where_to_go_on
 from .failures import RequestRefused
 from .fingerprint import fingerprint
-from .heads import read_head
+from .heads import StoredTitles, read_titles
 from .new import check_directories
 from .opened import OpenSession
 from .opening import Past, open_session
@@ -43,7 +42,7 @@ class _Found:
     transcript: Path | None
     saved: bool
     choices: dict[str, str]
-    title: str | None
+    titles: StoredTitles
 
 
 async def load(end: AgentEnd, request: Request) -> acp.LoadSessionResponse:
@@ -106,7 +105,7 @@ async def _take_up(end: AgentEnd, params: Any) -> tuple[OpenSession, _Found]:
         saved=found.saved,
         choices=found.choices,
         mode=mode,
-        title=found.title,
+        titles=found.titles,
     )
     return await open_session(end, name, params, past), found
 
@@ -136,13 +135,12 @@ def _look(name: str, conversation: str | None) -> _Found:
     conversation = conversation or conversation_of(name)
     transcript = find_transcript(conversation)
     conversation, saved = where_to_go_on(name, conversation)
-    head = read_head(transcript, os.stat(transcript).st_mtime) if transcript is not None else None
     return _Found(
         conversation=conversation,
         transcript=transcript,
         saved=saved,
         choices=choices_of(name, transcript),
-        title=head.title if head is not None else None,
+        titles=read_titles(transcript) if transcript is not None else StoredTitles(),
     )
 
 
@@ -154,8 +152,8 @@ async def _copied(end: AgentEnd, source: _Found) -> Past:
         copy = await loop.run_in_executor(None, sdk.fork_session, source.conversation)
     except (FileNotFoundError, ValueError, RecursionError) as error:
         raise RequestRefused(Failure.session_not_found(source.conversation)) from error
-    title = f"{source.title} (fork)" if source.title else None
-    return Past(conversation=copy.session_id, choices=source.choices, title=title)
+    titles = StoredTitles(custom=f"{source.titles.shown or 'Forked session'} (fork)")
+    return Past(conversation=copy.session_id, choices=source.choices, titles=titles)
 
 
 async def _tell_subagents(end: AgentEnd, opened: OpenSession, transcript: Path, **replayed: Any) -> None:

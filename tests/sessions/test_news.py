@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from acpbridge.claude.echoes import Echoes
 from acpbridge.sessions.news import News
-from acpbridge.sessions.titles import Titles
 from middleware import Pipeline, StepRunner, acp
 from middleware.errors import Failure
 from middleware.messages import (
@@ -18,7 +16,6 @@ from middleware.messages import (
     Compaction,
     Initialized,
     Message,
-    Prompt,
     Request,
     RequestFailed,
     Response,
@@ -176,35 +173,3 @@ def test_echoes() -> None:
     assert not echoes.hides(kept)
     assert echoes.hides({"type": "assistant", "uuid": "u"})
     assert not echoes.hides({"type": "assistant", "uuid": "v"})
-
-
-def test_title() -> None:
-    """A title is made once, of enough words, and told when it is another one; a failure is tried again."""
-    fed: list[Message] = []
-    answers: list[Any] = [RuntimeError("busy"), {"title": None}, {"title": " A  title "}]
-
-    async def ask(subtype: str, **members: Any) -> Any:
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def prompt(text: str) -> Prompt:
-        return Prompt(session="s", request=1, prompt="p", content=(acp.TextContent(text=text),))
-
-    async def play() -> None:
-        titles = Titles(session="s", ask=ask, feed=lambda *messages: fed.extend(messages), now=lambda: "now")
-        assert not titles.wants(prompt("short"))
-        assert not titles.wants(prompt("/compact something or other"))
-        for _ in range(3):
-            assert titles.wants(prompt("tell me about whales"))
-            await titles.make()
-        assert not titles.wants(prompt("more about whales"))
-        titles.tell("A title")
-        titles.forget()
-        assert titles.wants(prompt("now about something else"))
-
-    asyncio.run(play())
-    [update] = fed
-    assert isinstance(update, Update)
-    assert update.update == acp.SessionInfoUpdate(title="A title", updated_at="now")

@@ -168,6 +168,34 @@ def test_cleared_session_keeps_its_id(model: ScriptedModel, agent: AgentProcess,
     assert _rows(agent, work) == []
 
 
+def test_titles(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
+    """A session whose prompt says too little is named at the end of its turn, after what both said; a name that another
+    program gives it later is adopted, and after a load it is named no more."""
+    work = home / "titles"
+    model.on(lambda request: request.prompt == "hi", [[Say("Hello! Shall we talk about whales?")]])
+    session = agent.new_session(work)
+    begun = len(agent.seen)
+    agent.answer(agent.prompt(session, "hi"))
+    agent.wait_for(lambda seen: _titles(agent, session, begun) == ["Scripted title"], "the title")
+    model.wait_for_request(lambda request: request.kind == "title" and "about whales" in str(request.body))
+
+    [path] = (home / "home" / ".claude" / "projects").glob(f"*/{session}.jsonl")
+    with path.open("a") as file:
+        file.write('{"type":"custom-title","customTitle":"What I call it","sessionId":"' + session + '"}\n')
+    agent.answer(agent.prompt(session, "and another thing, longer"))
+    named = ["Scripted title", "What I call it"]
+    agent.wait_for(lambda seen: _titles(agent, session, begun) == named, "the other title")
+    assert _row(agent, session, work)["title"] == "What I call it"
+
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    named_so_far = sum(request.kind == "title" for request in model.requests)
+    agent.answer(agent.request("session/load", _params(session, work)))
+    agent.answer(agent.prompt(session, "what was that about?"))
+    agent.answer(agent.request("session/close", {"sessionId": session}))
+    assert _titles(agent, session, begun) == named
+    assert sum(request.kind == "title" for request in model.requests) == named_so_far
+
+
 def test_fifty_megabytes(agent: AgentProcess, home: Path) -> None:
     """A transcript of 50 MB with broken lines in it is told whole, in order, before the load is answered, and without
     being held in memory."""
@@ -211,6 +239,12 @@ def _grow(path: Path, turns: int) -> None:
                 last = name
             if number % 100 == 0:
                 file.write('{"parentUuid":"' + last + '","type":"user","mess\n')
+
+
+def _titles(agent: AgentProcess, session: str, begin: int) -> list[str]:
+    """The titles that the client was told of a session since."""
+    updates = [seen for seen in agent.seen[begin:] if seen.update.get("sessionUpdate") == "session_info_update"]
+    return [seen.update["title"] for seen in updates if seen.message["params"]["sessionId"] == session]
 
 
 def _params(session: str, work: Path) -> dict[str, Any]:

@@ -236,9 +236,7 @@ def test_available_commands(agent: AgentProcess, home: Path) -> None:
     (work / ".claude" / "commands" / "greet.md").write_text("Say hello to $ARGUMENTS\n")
     begun = len(agent.seen)
     session = agent.new_session(work)
-    listed = agent.wait_for(
-        lambda seen: [i.update for i in seen[begun:] if "availableCommands" in i.update], "commands"
-    )
+    listed = _commands(agent, begun)
     assert _kinds(agent, begun)[0] == "answer"
     names = [command["name"] for command in listed[0]["availableCommands"]]
     assert {"greet", "compact", "init", "context", "mcp"} <= set(names)
@@ -249,9 +247,17 @@ def test_available_commands(agent: AgentProcess, home: Path) -> None:
     for method in ("session/load", "session/resume", "session/fork"):
         begun = len(agent.seen)
         agent.answer(agent.request(method, params))
-        agent.wait_for(lambda seen: seen[-1].update.get("sessionUpdate") == "available_commands_update", "commands")
+        _commands(agent, begun)
         kinds = _kinds(agent, begun)
         assert kinds.index("answer") < kinds.index("available_commands_update")
+
+
+def _commands(agent: AgentProcess, begin: int) -> list[Message]:
+    """The lists of commands that were told since, once there is one."""
+    found: list[Message] = agent.wait_for(
+        lambda seen: [item.update for item in seen[begin:] if "availableCommands" in item.update], "commands"
+    )
+    return found
 
 
 def _shared(agent: AgentProcess, home: Path) -> str:
