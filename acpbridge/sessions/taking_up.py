@@ -19,9 +19,10 @@ from middleware.messages import Replayed, Request
 from . import subagent_history
 from .config_options import model_entries
 from .continued import conversation_of, where_to_go_on
+from .copying import copy_transcript
 from .failures import RequestRefused
 from .fingerprint import fingerprint
-from .heads import StoredTitles, read_titles
+from .heads import StoredTitles, clean_title, read_titles
 from .new import check_directories
 from .opened import OpenSession
 from .opening import Past, open_session
@@ -78,7 +79,7 @@ async def fork(end: AgentEnd, request: Request) -> acp.ForkSessionResponse:
         source = await _found(end, params.session_id)
         if source.transcript is None and params.session_id not in end.open:
             raise RequestRefused(Failure.session_not_found(params.session_id))
-        past = await _copied(end, source) if source.saved else None
+        past = await _copied(source, source.transcript) if source.saved and source.transcript is not None else None
         name = past.conversation if past is not None else str(uuid.uuid4())
         opened = await open_session(end, name, params, past)
     return acp.ForkSessionResponse(
@@ -144,16 +145,15 @@ def _look(name: str, conversation: str | None) -> _Found:
     )
 
 
-async def _copied(end: AgentEnd, source: _Found) -> Past:
-    """A copy of a session's transcript under a new id."""
-    sdk = await end.sdk("claude_agent_sdk")
-    loop = asyncio.get_running_loop()
+async def _copied(source: _Found, transcript: Path) -> Past:
+    """A copy of a session's transcript under a new id. Raises `RequestRefused`: it cannot be made."""
+    title = f"{source.titles.shown or 'Forked session'} (fork)"
     try:
-        copy = await loop.run_in_executor(None, sdk.fork_session, source.conversation)
-    except (FileNotFoundError, ValueError, RecursionError) as error:
-        raise RequestRefused(Failure.session_not_found(source.conversation)) from error
-    titles = StoredTitles(custom=f"{source.titles.shown or 'Forked session'} (fork)")
-    return Past(conversation=copy.session_id, choices=source.choices, titles=titles)
+        copy = await asyncio.get_running_loop().run_in_executor(None, copy_transcript, transcript, clean_title(title))
+    except OSError as error:
+        text = f"Session {source.conversation} cannot be copied: {error.strerror or error}"
+        raise RequestRefused(Failure.internal(text, {"details": str(error)})) from error
+    return Past(conversation=copy, choices=source.choices, titles=StoredTitles(custom=title))
 
 
 async def _tell_subagents(end: AgentEnd, opened: OpenSession, transcript: Path, **replayed: Any) -> None:

@@ -23,13 +23,13 @@ from .places import open_transcript
 
 Record = Mapping[str, Any]
 
-_CHAINED = frozenset({"assistant", "attachment", "progress", "system", "user"})
+CHAINED = frozenset({"assistant", "attachment", "progress", "system", "user"})
 """Types of records that are part of the tree."""
 
 _UNCHAINED = b'{"type":"'
 """How records begin that are not: Claude Code writes `parentUuid` first where there is one."""
 
-_CHAINED_TOO = tuple(_UNCHAINED + name.encode() + b'"' for name in _CHAINED)
+_CHAINED_TOO = tuple(_UNCHAINED + name.encode() + b'"' for name in CHAINED)
 
 
 @attrs.define
@@ -65,6 +65,11 @@ def active_branch(path: Path, *, side: bool = False) -> Iterator[Record]:
             record = _parsed(file.readline())
             if record is not None:
                 yield record
+
+
+def records(file: BinaryIO) -> Iterator[Record]:
+    """All records, of the tree or beside it, in the file's order; broken lines are skipped."""
+    return _parsed_all(file)
 
 
 def has_conversation(path: Path) -> bool:
@@ -141,7 +146,7 @@ def _entries(file: BinaryIO, path: Path, side: bool) -> dict[str, _Entry]:
         if record is None:
             broken += 1
             continue
-        if record.get("type") in _CHAINED and isinstance(record.get("uuid"), str):
+        if record.get("type") in CHAINED and isinstance(record.get("uuid"), str):
             entry = _entry(record, start, side)
             entries.pop(entry.uuid, None)  # a record that was written again counts where it stands last
             entries[entry.uuid] = entry

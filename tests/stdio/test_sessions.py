@@ -116,6 +116,28 @@ def test_fork_without_a_prompt(agent: AgentProcess, home: Path) -> None:
     assert agent.answer(agent.prompt(forked, "first words"))["result"]["stopReason"] == "end_turn"
 
 
+def test_fork_of_a_text_from_the_web(agent: AgentProcess, model: ScriptedModel, home: Path) -> None:
+    """A fork has all of the conversation, also what came before a text with a line separator in it, and what was kept
+    by a compaction: the SDK's copy has neither."""
+    work = home / "web"
+    session = agent.new_session(work)
+    agent.answer(agent.prompt(session, "remember the whale"))
+    agent.answer(agent.prompt(session, "one\u2028two"))
+    agent.answer(agent.prompt(session, "and then"))
+    forked = agent.answer(agent.request("session/fork", _params(session, work)))["result"]["sessionId"]
+    agent.answer(agent.prompt(forked, "in the web's fork"))
+    assert "remember the whale" in asked(model, "in the web's fork")
+
+    agent.answer(agent.prompt(session, "/compact"))
+    agent.answer(agent.prompt(session, "behind the compaction"))
+    again = agent.answer(agent.request("session/fork", _params(session, work)))["result"]["sessionId"]
+    agent.answer(agent.prompt(again, "in the compacted fork"))
+    before, after = asked(model, "behind the compaction"), asked(model, "in the compacted fork")
+    kept = [text for text in ("remember the whale", "one\\u2028two", "and then", "echo: and then") if text in before]
+    assert kept
+    assert [text for text in kept if text in after] == kept
+
+
 @pytest.mark.parametrize(
     "name",
     ["dots.and..more", "two words", "日本語とémoji", "x" * 150 + "/" + "y" * 150, "-dash_under"],
