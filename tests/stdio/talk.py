@@ -60,10 +60,12 @@ class Talk:
     @property
     def seen(self) -> list[Seen]:
         """All messages of the session."""
+        return self.seen_since(self.begun)
+
+    def seen_since(self, begin: int) -> list[Seen]:
+        """Those that came when so many messages of the agent had been seen."""
         return [
-            item
-            for item in self.agent.seen[self.begun :]
-            if item.message.get("params", {}).get("sessionId") == self.session
+            item for item in self.agent.seen[begin:] if item.message.get("params", {}).get("sessionId") == self.session
         ]
 
     def updates(self, *kinds: str) -> list[Message]:
