@@ -154,8 +154,8 @@ def _acp_system_prompt(prompt: acp.SystemPrompt) -> str | dict[str, str]:
     texts = []
     for block in prompt.content:
         if not isinstance(block, acp.TextContent):
-            kind = type(block).__name__.removesuffix("Content")
-            raise client_options.WrongOption(f"systemPrompt content must be text, but received a block of type {kind}")
+            kind = acp.unstructure(block, acp.ContentBlock)["type"]
+            raise client_options.WrongOption(f"systemPrompt content must be text, but received a {kind} block")
         texts.append(block.text)
     text = "\n\n".join(texts)
     if prompt.mode == "override":

@@ -48,6 +48,9 @@ from .records import blocks_of, content_of, has_results, text_of, uuid_of
 from .transcripts import Record, active_branch
 
 _LOGIN = re.compile(r"\brun /login\b", re.IGNORECASE)
+_LIMIT = re.compile(r"\b(?:limit|usage)\b", re.IGNORECASE)
+"""In a banner that names /login as one way on of several (reference 13, 24)."""
+
 _NOTHING_ASKED = "No response requested."
 
 Shown = UserMessage | Text | ToolCall | ToolCallUpdate | Update
@@ -220,5 +223,6 @@ def _is_hidden_answer(record: Record) -> bool:
     message = record.get("message")
     if not isinstance(message, dict) or message.get("model") != "<synthetic>":
         return False
-    text = text_of(content_of(record)).strip()
-    return text == _NOTHING_ASKED or _LOGIN.search(text) is not None
+    content = content_of(record)
+    text, alone = text_of(content).strip(), not isinstance(content, list) or len(content) == 1
+    return text == _NOTHING_ASKED or (alone and _LOGIN.search(text) is not None and _LIMIT.search(text) is None)

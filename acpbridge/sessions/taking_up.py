@@ -98,6 +98,8 @@ async def _take_up(end: AgentEnd, params: Any) -> tuple[OpenSession, _Found]:
         raise RequestRefused(Failure.session_not_found(name))
     mode = None
     if live is not None:
+        # What is wrong with the request is said while the session is open still (reference 9.2).
+        (await end.sdk("acpbridge.claude.options")).session_options(params, name)
         logger.info("session {}: is started anew, since it is asked for otherwise", name)
         mode = live.choices.chosen.mode
         await end.close_session(name)

@@ -332,7 +332,7 @@ def test_system_prompts(asked: dict[str, Any], sent: dict[str, Any]) -> None:
     [
         (
             {"mode": "append", "content": [{"type": "image", "data": "", "mimeType": "image/png"}]},
-            "systemPrompt content must be text, but received a block of type Image",
+            "systemPrompt content must be text, but received a image block",
         ),
         (acp_prompt("prepend", "x"), "Unsupported systemPrompt mode: prepend"),
     ],

@@ -109,13 +109,18 @@ def test_steered_prompt(config: Path) -> None:
 
 def test_claude_codes_own_words(config: Path) -> None:
     """What stands in place of an answer that nobody asked for, and that somebody must log in, is not replayed; an error
-    that the live turn showed is."""
+    that the live turn showed is, and so is a limit that names a login as one way on."""
     t = Transcript(config)
     t.user("one")
     t.answer("No response requested.", model="<synthetic>")
     t.answer("Not logged in · Please run /login", model="<synthetic>")
     t.answer("API Error: overloaded", model="<synthetic>")
-    assert _texts(told(t)) == ["user_ one", "agent API Error: overloaded"]
+    t.answer("You've hit your limit · /upgrade or run /login", model="<synthetic>", message="msg_2")
+    assert _texts(told(t)) == [
+        "user_ one",
+        "agent API Error: overloaded",
+        "agent You've hit your limit · /upgrade or run /login",
+    ]
 
 
 def test_compaction(config: Path) -> None:

@@ -109,6 +109,32 @@ def test_other_options_start_anew(agent: AgentProcess, model: ScriptedModel, hom
     assert "before it" in str(request.body["messages"])
 
 
+def test_a_wrong_load_closes_nothing(agent: AgentProcess, home: Path) -> None:
+    """A load or resume that cannot be served says what is wrong with it, and the session that is open stays open."""
+    session = agent.new_session(home / "wrong")
+    agent.answer(agent.prompt(session, "before it"))
+    processes = {process.pid for process in agent.claude_processes()}
+    for options, word in (({"settings": 7}, "settings"), ({"thinking": {"type": "odd"}}, "thinking")):
+        params = {**_params(session, home / "wrong"), "_meta": {"claudeCode": {"options": options}}}
+        for method in ("session/load", "session/resume"):
+            error = agent.answer(agent.request(method, params))["error"]
+            assert (error["code"], word in error["message"]) == (-32602, True)
+    gone = {**_params(session, home / "wrong"), "cwd": str(home / "not there")}
+    assert agent.answer(agent.request("session/load", gone))["error"]["code"] == -32602
+    assert agent.answer(agent.prompt(session, "after it"))["result"]["stopReason"] == "end_turn"
+    assert {process.pid for process in agent.claude_processes()} >= processes
+
+
+@pytest.mark.parametrize("name", [str(uuid.UUID(int=1)), "not-a-uuid", "../../escape", ""])
+def test_closed_and_deleted_already(agent: AgentProcess, home: Path, name: str) -> None:
+    """To close or delete a session that there is not is no error, whatever its id looks like."""
+    kept = home / "escape.jsonl"
+    kept.touch()
+    for method in ("session/close", "session/delete"):
+        assert agent.answer(agent.request(method, {"sessionId": name}))["result"] == {}
+    assert kept.exists()
+
+
 def test_fork_without_a_prompt(agent: AgentProcess, home: Path) -> None:
     """An open session in which nothing was said can be forked; the copy is open."""
     session = agent.new_session(home / "silent")
