@@ -35,7 +35,8 @@ from .open_calls import remember
 class _Session:
     todos: TodoList = attrs.field(factory=TodoList)
     uses: dict[str, ToolUse] = attrs.field(factory=dict)  # without a result
-    told: list[acp.PlanEntry] | None = None  # the last plan that was sent
+    told: list[acp.PlanEntry] | None = None  # the last plan that was sent, since the last prompt
+    shows: bool = False  # the client has a plan with something in it
 
 
 @attrs.define(eq=False)
@@ -103,7 +104,7 @@ class Plans(Stage):
         """A fresh Claude Code has no list."""
         session = self._sessions.pop(message.session, None)
         yield message
-        if session is not None and session.told:
+        if session is not None and session.shows:
             yield from self._publish(message.session, [])
 
     @on(SessionClosed)
@@ -119,7 +120,7 @@ class Plans(Stage):
         session = self._session(name)
         if entries is None or entries == session.told:
             return
-        session.told = entries
+        session.told, session.shows = entries, bool(entries)
         yield Update(session=name, update=acp.Plan(entries=entries))
 
     def _approved(self, use: ToolUse, plan: str) -> Iterator[Message]:

@@ -96,6 +96,16 @@ def test_end_of_the_list(end: Message) -> None:
     assert plans(end) == []
 
 
+def test_the_end_of_a_plan_of_an_earlier_turn() -> None:
+    """What was told before the last prompt is shown still: the client is told that it is over, once.
+
+    Found by comparing a session with its replay: the plan of a TodoWrite outlived `/clear`, which is a prompt itself.
+    """
+    restarted = SessionRestarted(session=SESSION)
+    assert plans(use("TodoWrite", TODOS), prompt(), restarted, restarted)[1:] == [[]]
+    assert plans(use("TodoWrite", TODOS), use("TodoWrite", {"todos": []}), prompt(), restarted)[2:] == []
+
+
 def test_asked_for_after_all() -> None:
     """A use that a permission is asked for is a call, which its result ends, and makes a plan all the same."""
     ask = PermissionAsk(session=SESSION, ask="a", tool_use="c1", name="TaskCreate", input={"subject": "task 1"})

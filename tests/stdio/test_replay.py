@@ -204,6 +204,26 @@ def test_compacted(client: AgentProcess, model: ScriptedModel, tmp_path: Path) -
     talk.close()
 
 
+def test_cleared(client: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:
+    """With /clear the plan is over, and the session is about something else: it is given a title again. A load tells
+    what was said since (reference 9.11)."""
+    talk = Compared(client, model, tmp_path / "work")
+    talk.run([UseTool("TodoWrite", {"todos": [TODO]})], [Say("noted")])
+    _titled(talk, talk.begun)
+    begun = len(client.seen)
+    assert "result" in talk.command("/clear")
+    assert [update["entries"] for update in talk.updates("plan")][-1] == []
+    talk.run([Say("The answer since.")])
+    _titled(talk, begun)
+    same(talk.live(begun)[-2:], talk.load())
+    talk.close()
+
+
+def _titled(talk: Compared, begin: int) -> None:
+    """Wait until the client is told a title, behind so many messages."""
+    talk.agent.wait_for(lambda seen: any(item.update.get("title") for item in talk.seen_since(begin)), "a title")
+
+
 def _without_id(item: Message) -> Message:
     return {key: value for key, value in item.items() if key not in ("compactionId", "toolCallId")}
 
