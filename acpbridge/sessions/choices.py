@@ -49,13 +49,20 @@ class Choices:
     bypass: bool
     changed: Callable[[str, str], Awaitable[None]] | None = None
     listed: Callable[[], tuple[str, ...] | None] = lambda: None
+    tell: Callable[[Notice], None] = attrs.field(init=False)
     chosen: Chosen = attrs.field(factory=Chosen, init=False)
     explicit: dict[str, str] = attrs.field(factory=dict, init=False)
     settings: Mapping[str, Any] = attrs.field(factory=dict, init=False)
     problems: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)  # with settings files
+    _fast_ended: bool = attrs.field(default=False, init=False)  # Claude Code said that it is not to be had
+    _effort_chosen: bool = attrs.field(default=False, init=False)  # in this Claude Code
+    _no_auto_told: bool = attrs.field(default=False, init=False)
     _turn: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
     _open: bool = attrs.field(default=False, init=False)
     _quiet: bool = attrs.field(default=False, init=False)  # it is not for the client yet
+
+    def __attrs_post_init__(self) -> None:
+        self.tell = self.feed
 
     # ------------------------------------------------------------------------------------------ what is
 
@@ -89,8 +96,10 @@ class Choices:
         current = modes.normalized(info.get("current_permission_mode")) or modes.DEFAULT
         rows = tuple(models.offered(models.rows_of(info), self.listed()))
         answer = await self.ask("get_settings")
-        agents = config_options.custom_agents(info)
-        self.chosen = self._settled(attrs.evolve(self.chosen, mode=current, rows=rows, agents=agents), answer)
+        agents, reason = config_options.custom_agents(info), info.get("fast_mode_disabled_reason")
+        self._effort_chosen = self._fast_ended = False
+        chosen = attrs.evolve(self.chosen, mode=current, rows=rows, agents=agents, fast_reason=_text(reason))
+        self.chosen = self._settled(chosen, answer)
         self._open = True
         if rows and self.chosen.row is None and self.listed() is not None:
             await self._begin_with(models.in_place_of(self.chosen.model, info, rows))
@@ -103,6 +112,31 @@ class Choices:
             await self._told("set_permission_mode", mode=modes.DEFAULT)
             chosen = attrs.evolve(chosen, mode=modes.DEFAULT)
         self.chosen = self._settled(chosen, await self.ask("get_settings"))
+
+    async def without_auto(self, wish: object) -> bool:
+        """Whether the session was to begin in Auto, which its model does not have: it begins in Accept edits then.
+
+        A model without Auto is what this is for (reference 6.1). Where Auto is forbidden Claude Code is in Manual.
+
+        Args:
+            wish: the client's `permissionMode`; what the settings say counts where there is none.
+        """
+        permissions = _object(self.settings, "permissions")
+        wanted = modes.normalized(permissions.get("defaultMode") if wish is None else wish) == "auto"
+        if not wanted or self.chosen.mode != modes.DEFAULT or not self._lacks_auto(self.chosen):
+            return False
+        self._quiet = True
+        try:
+            await self._leave_auto()
+        finally:
+            self._quiet = False
+        return True
+
+    def _lacks_auto(self, chosen: Chosen) -> bool:
+        """Whether it is the model that has no Auto mode, as far as is known, and nothing else that forbids it."""
+        row = chosen.row
+        forbidden = "auto" not in modes.available(bypass=self.bypass, settings=self.settings, model=None)
+        return row is not None and row.get("supportsAutoMode") is not True and not forbidden
 
     @property
     def wishes(self) -> dict[str, str]:
@@ -132,11 +166,13 @@ class Choices:
         Mode and model of an `init` frame are not read: it says what was when the turn began, and comes behind the
         change that a command of this turn made.
         """
-        if not self._open or frame.get("type") != "system" or frame.get("subtype") not in ("init", "status"):
+        kind, chosen = (frame.get("type"), frame.get("subtype")), self.chosen
+        if not self._open:
             return ()
-        chosen = self.chosen
-        if frame.get("subtype") == "init":
-            return self._news(self._fast(chosen, frame))
+        if kind == ("system", "init") or frame.get("type") == "result":
+            return self._fast(frame)
+        if kind != ("system", "status"):
+            return ()
         mode = modes.normalized(frame.get("permissionMode"))
         return self._news(attrs.evolve(chosen, mode=mode)) if mode is not None else ()
 
@@ -148,12 +184,12 @@ class Choices:
         errors = answer.get("errors")
         self.problems = [error for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
         chosen = self._answering(chosen, applied.get("model"))
-        effort, agent = effective.get("effortLevel"), effective.get("agent")
+        agent = effective.get("agent")
         return attrs.evolve(
             chosen,
             modes=modes.available(bypass=self.bypass, settings=effective, model=chosen.row),
-            effort=effort if isinstance(effort, str) else None,
-            fast=effective.get("fastMode") is True,
+            effort=self._effort(chosen, effective),
+            fast=effective.get("fastMode") is True and not self._fast_ended,
             ultracode=applied.get("ultracodeRequested", applied.get("ultracode")) is True,
             ultracode_offered=applied.get("ultracodeAvailable") is True,
             agent=agent if isinstance(agent, str) else None,
@@ -172,9 +208,29 @@ class Choices:
             found = default  # nothing was chosen: it is the default, and not what the default is today
         return attrs.evolve(chosen, model=found["value"] if found is not None else model)
 
-    def _fast(self, chosen: Chosen, frame: Mapping[str, Any]) -> Chosen:
-        reason = frame.get("fast_mode_disabled_reason")
-        return attrs.evolve(chosen, fast_reason=reason if isinstance(reason, str) else None)
+    def _effort(self, chosen: Chosen, settings: Mapping[str, Any]) -> str | None:
+        """What the client chose, else what the settings say: of this model, or of all."""
+        row = chosen.row
+        model = models.canonical(str(row.get("resolvedModel") or row["value"])) if row is not None else chosen.model
+        own = _object(_object(settings, "modelSettings"), model) if not self._effort_chosen else {}
+        return _text(own.get("effortLevel")) or _text(settings.get("effortLevel"))
+
+    def _fast(self, frame: Mapping[str, Any]) -> list[Message]:
+        """What a turn's beginning or end says of fast mode: it may be on in the settings, and not to be had.
+
+        A pause after a rate limit, and a reason that nobody could do something about, is none of the person's business.
+        """
+        state, reason = frame.get("fast_mode_state"), _text(frame.get("fast_mode_disabled_reason"))
+        if state not in ("on", "off"):
+            return []
+        why = config_options.FAST_REASONS.get(reason or "") if state == "off" else None
+        ended = self.chosen.fast and why is not None
+        self._fast_ended = (self._fast_ended or ended) and state == "off"
+        news = self._news(attrs.evolve(self.chosen, fast=self.chosen.fast and not ended, fast_reason=reason))
+        if ended and why is not None:
+            title, text = "Fast mode turned off", f"{why[0].upper()}{why[1:]}."
+            news.append(Notice(session=self.session, severity="warning", title=title, description=text))
+        return news
 
     # ------------------------------------------------------------------------------------------ telling
 
@@ -270,10 +326,14 @@ class Choices:
                 await self._set_model(str(value))
             case "effort":
                 ultracode = {"ultracode": True} if self.chosen.ultracode else {}  # another effort would end it
-                await self._apply(effortLevel=None if value == "default" else value, **ultracode)
+                effort = {"effortLevel": None if value == "default" else value}
+                await self._told("apply_flag_settings", settings={**effort, **ultracode})
+                self._effort_chosen = True
+                await self._learn_settings()
             case "agent":
                 await self._apply(agent=None if value == "default" else value)
             case "fast":
+                self._fast_ended = False
                 await self._apply(fastMode=on)
             case "ultracode":
                 await self._apply(ultracode=on)
@@ -286,18 +346,24 @@ class Choices:
         self._change(attrs.evolve(self.chosen, mode=effective))
 
     async def _set_model(self, value: str) -> None:
-        row = models.row_of(self.chosen.rows, value)
-        auto = self.chosen.mode == "auto" and row is not None and row.get("supportsAutoMode") is not True
         await self._told("set_model", model=value)
-        if auto:
-            await self._told("set_permission_mode", mode="acceptEdits")
         settings = await self.ask("get_settings")
-        chosen = attrs.evolve(self.chosen, model=value, mode="acceptEdits" if auto else self.chosen.mode)
+        await self._settle(attrs.evolve(self.chosen, model=value), settings)
+
+    async def _settle(self, chosen: Chosen, settings: Any) -> None:
+        """Take in the settings behind a change, whoever made it; a model without Auto takes the session out of it."""
         self._change(self._settled(chosen, settings))
-        if auto:
-            self.feed(
-                Notice(session=self.session, severity="warning", title="Auto mode unavailable", description=NO_AUTO)
-            )
+        if self.chosen.mode == "auto" and self._lacks_auto(self.chosen):
+            await self._leave_auto()
+
+    async def _leave_auto(self) -> None:
+        """Go on in Accept edits. It is told once a session: how it came to another mode stands in its options."""
+        await self._told("set_permission_mode", mode="acceptEdits")
+        self._change(attrs.evolve(self.chosen, mode="acceptEdits"))
+        if not self._no_auto_told:
+            self._no_auto_told = True
+            title = "Auto mode unavailable"
+            self.tell(Notice(session=self.session, severity="warning", title=title, description=NO_AUTO))
 
     async def _apply(self, **settings: Any) -> None:
         await self._told("apply_flag_settings", settings=settings)
@@ -306,7 +372,7 @@ class Choices:
     async def _learn_settings(self) -> None:
         """Read the settings as they are now. What is chosen is looked at behind the answer: it may change meanwhile."""
         settings = await self.ask("get_settings")
-        self._change(self._settled(self.chosen, settings))
+        await self._settle(self.chosen, settings)
 
     async def _told(self, subtype: str, **members: Any) -> dict[str, Any]:
         """Tell Claude Code; its refusal is the client's answer."""
@@ -336,6 +402,10 @@ def _checked(option: acp.SessionConfigOption, value: str | bool, rows: Iterable[
     if row is None:
         raise RequestRefused(Failure.invalid_params(f"Invalid value for config option {option.id}: {value}"))
     return str(row["value"])
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _object(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -30,22 +30,24 @@ def settings_files(cwd: str) -> tuple[Path, ...]:
     return managed, own / "settings.local.json", own / "settings.json", config_directory() / "settings.json"
 
 
-def mode_to_start_in(wish: object, cwd: str) -> str | None:
+def mode_to_start_in(wished: Mapping[str, Any], cwd: str) -> str | None:
     """The mode to start Claude Code in; None leaves it to the settings.
 
-    Claude Code does not start at all for root when the settings say that permissions are bypassed: Manual then.
+    Where permissions may not be bypassed it is Manual, whoever wants it: Claude Code does not start at all for root
+    then, and does as it is told where it is the client that forbids it.
 
     Args:
-        wish: the client's `permissionMode`, as it wrote it.
+        wished: `_meta.claudeCode.options`.
         cwd: the session's working directory.
     """
+    wish, bypass = wished.get("permissionMode"), modes.may_bypass(wished)
     if wish is not None:
         mode = modes.normalized(wish)
         if mode is None:
             logger.warning("the permission mode {!r} is unknown: Manual instead", str(wish)[:80])
-        refused = mode is None or (mode == modes.BYPASS and modes.is_root())
+        refused = mode is None or (mode == modes.BYPASS and not bypass)
         return modes.DEFAULT if refused else mode
-    if modes.is_root() and modes.BYPASS in map(modes.normalized, _configured(cwd)):
+    if not bypass and modes.BYPASS in map(modes.normalized, _configured(cwd)):
         return modes.DEFAULT
     return None
 

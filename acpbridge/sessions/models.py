@@ -67,8 +67,11 @@ def row_answering(rows: Sequence[Row], model: str) -> Row | None:
 def names(rows: Sequence[Row]) -> dict[str, str]:
     """What each row is called: with its version where Claude Code's name has none, and never two the same."""
     named = {row["value"]: _with_version(row) for row in rows}
-    several = {name for name, count in Counter(named.values()).items() if count > 1}
-    return {value: f"{name} ({value})" if name in several else name for value, name in named.items()}
+    plain = {row["value"]: str(row.get("displayName") or row["value"]) for row in rows}
+    for instead in (plain, {value: f"{name} ({value})" for value, name in plain.items()}):
+        several = {name for name, count in Counter(named.values()).items() if count > 1}
+        named = {value: instead[value] if name in several else name for value, name in named.items()}
+    return named
 
 
 def description(row: Row, rows: Sequence[Row]) -> str | None:
@@ -107,10 +110,13 @@ def _resolved(row: Row) -> str | None:
 
 
 def _with_version(row: Row) -> str:
-    """ "Opus" of claude-opus-5-5 is "Opus 5.5"; a name with a digit in it says its version itself."""
+    """ "Opus" of claude-opus-5-5, or of "Opus 5.5, the best", is "Opus 5.5"; a name with a digit says it itself."""
     name = str(row.get("displayName") or row["value"])
     model = _resolved(row) or ""
-    match = _VERSION.search(model)
-    if match is None or row["value"] == "default" or re.search(r"\d", name) or name.lower() not in model.lower():
+    if row["value"] == "default" or re.search(r"\d", name):
         return name
+    match = _VERSION.search(model) if name.lower() in model.lower() else None
+    if match is None:
+        said = re.match(re.escape(name) + r" \d+(?:\.\d+)?\b", str(row.get("description") or ""))
+        return said[0] if said is not None else name
     return f"{name} {match[1]}.{match[2]}" if match[2] else f"{name} {match[1]}"

@@ -89,7 +89,7 @@ class OpenSession:
         self.titles = Titles(
             session=self.name, ask=self.claude.request, feed=self.claude.feed, now=now, stored=self._titles
         )
-        self.choices.changed = self._chosen
+        self.choices.changed, self.choices.tell = self._chosen, self._tell
 
     # ------------------------------------------------------------------------------------------ the client's side
 

@@ -120,7 +120,7 @@ async def _take_up(opened: OpenSession, wished: Mapping[str, Any], past: Past | 
     if wished.get("title"):
         opened.titles.given()
     if past is None:
-        if wished.get("permissionMode") is None:
+        if not await opened.choices.without_auto(wished.get("permissionMode")) and wished.get("permissionMode") is None:
             opened.tell_default_mode()
         return
     asked = {"mode": wished.get("permissionMode"), "model": wished.get("model"), "effort": wished.get("effort")}
@@ -145,7 +145,7 @@ def _routed(route: Route | None, options: Any) -> Any:
 async def _prepared(options: Any, wished: Mapping[str, Any], cwd: str, past: Past | None) -> Any:
     """The options with what is known here: the mode to begin in, and the conversation to go on with."""
     loop = asyncio.get_running_loop()
-    mode = await loop.run_in_executor(None, mode_to_start_in, wished.get("permissionMode"), cwd)
+    mode = await loop.run_in_executor(None, mode_to_start_in, wished, cwd)
     extra = dict(options.sdk.extra_args)
     if modes.may_bypass(wished):
         extra["allow-dangerously-skip-permissions"] = None

@@ -222,6 +222,89 @@ def test_models_of_a_provider() -> None:
     assert [type(each).__name__ for each in told].count("ConfigOptionUpdate") == 4
 
 
+def test_changed_to_a_model_without_auto() -> None:
+    """The same when Claude Code changed the model by itself, or by a command; it is told once a session."""
+
+    async def play(choices: Choices, claude: Claude) -> None:
+        for _ in range(2):
+            await choices.set_mode("auto")
+            claude.model = "claude-old-3"
+            await choices.refresh()
+            assert (claude.mode, choices.chosen.mode, choices.chosen.model) == ("acceptEdits", "acceptEdits", "old")
+            claude.model = "claude-opus-5-5"
+            await choices.refresh()
+
+    assert [each.title for each in _play(play) if isinstance(each, Notice)] == ["Auto mode unavailable"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "wish", "mode"),
+    [
+        ({"permissions": {"defaultMode": "auto"}}, None, "acceptEdits"),
+        ({}, "auto", "acceptEdits"),
+        ({"permissions": {"defaultMode": "auto"}}, "default", "default"),
+        ({"permissions": {"defaultMode": "auto"}, "disableAutoMode": "disable"}, None, "default"),
+        ({}, None, "default"),
+    ],
+)
+def test_begun_with_a_model_without_auto(settings: dict[str, Any], wish: str | None, mode: str) -> None:
+    """A session that was to begin in Auto begins in Accept edits where its model has none, and in Manual where Auto is
+    forbidden or nobody asked for it. The client is told of no step."""
+
+    async def play(choices: Choices, claude: Claude) -> None:
+        claude.model = "claude-old-3"
+        await choices.learn({"models": ROWS, "current_permission_mode": "default"})
+        assert await choices.without_auto(wish) == (mode != "default")
+        assert (claude.mode, choices.chosen.mode) == (mode, mode)
+
+    fed = [each for each in _play(play, **settings) if not isinstance(each, SessionModes)]
+    assert _kinds(fed) == (["Notice"] if mode != "default" else [])
+
+
+def test_fast_mode_ends() -> None:
+    """Fast mode that is not to be had is off, which is told with the reason, once, and stays off until it is chosen
+    again. A pause is not told, nor what nobody can change; a reason stands in the description while it is off."""
+
+    def frame(state: str, reason: str | None = None) -> dict[str, Any]:
+        return {"type": "result", "fast_mode_state": state, "fast_mode_disabled_reason": reason}
+
+    async def play(choices: Choices, claude: Claude) -> None:
+        await choices.set_option("fast", "on")
+        for passing in (frame("on"), frame("cooldown"), frame("off"), frame("off", "pending"), {"type": "result"}):
+            assert list(choices.observe(passing)) == []
+            assert choices.chosen.fast
+        told = [*choices.observe(frame("off", "extra_usage_disabled"))]
+        assert _kinds(told) == ["ConfigOptionUpdate", "Notice"]
+        assert isinstance(told[1], Notice)
+        assert (told[1].title, told[1].description) == (
+            "Fast mode turned off",
+            "Requires extra usage to be enabled for this account.",
+        )
+        await choices.refresh()
+        assert list(choices.observe(frame("off", "extra_usage_disabled"))) == []
+        assert not choices.chosen.fast
+        option = next(option for option in choices.options if option.id == "fast")
+        assert str(option.description).endswith("requires extra usage to be enabled for this account")
+        await choices.set_option("fast", "on")
+        assert choices.chosen.fast
+
+    _play(play)
+
+
+def test_effort_of_the_settings() -> None:
+    """The effort of the settings is shown: of the model, else of all; what the client chose comes before both."""
+
+    async def play(choices: Choices, claude: Claude) -> None:
+        assert choices.chosen.effort == "low"
+        await choices.set_option("model", "sonnet")
+        assert choices.chosen.effort == "high"
+        await choices.set_option("model", "opus")
+        await choices.set_option("effort", "high")
+        assert choices.chosen.effort == "high"
+
+    _play(play, effortLevel="high", modelSettings={"claude-opus-5-5": {"effortLevel": "low"}})
+
+
 def test_effort_keeps_ultracode() -> None:
     """Another effort does not end ultracode; "default" takes the choice of an effort back."""
 
@@ -270,21 +353,35 @@ def test_model_names() -> None:
     twins = [*ROWS, {"value": "opus2", "displayName": "Opus", "resolvedModel": "claude-opus-5-5"}]
     named = models.names(twins)
     assert named["sonnet"] == "Sonnet 5.5"
-    assert (named["opus"], named["opus2"]) == ("Opus 5.5 (opus)", "Opus 5.5 (opus2)")
+    mine = {
+        "value": "mine",
+        "displayName": "Sonnet",
+        "resolvedModel": "my-model",
+        "description": "Sonnet 5.5 \u00b7 fast",
+    }
+    assert models.names([mine]) == {"mine": "Sonnet 5.5"}
+    assert models.names([{**mine, "description": "Sonnets by the dozen"}]) == {"mine": "Sonnet"}
+    large = {**ROWS[1], "value": "opus[1m]", "displayName": "Opus (1M context)", "resolvedModel": "claude-opus-5-5[1m]"}
+    assert models.names([ROWS[1], large]) == {"opus": "Opus 5.5", "opus[1m]": "Opus (1M context)"}
+    assert (named["opus"], named["opus2"]) == ("Opus (opus)", "Opus (opus2)")
     assert models.description(ROWS[0], ROWS) == "Opus"
 
 
 def test_mode_to_start_in(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's wish counts, an unknown one is Manual; so is root's where settings bypass permissions."""
     monkeypatch.setattr(modes, "is_root", lambda: False)
-    assert default_mode.mode_to_start_in(" AcceptEdits", str(tmp_path)) == "acceptEdits"
-    assert default_mode.mode_to_start_in("bananas", str(tmp_path)) == "default"
-    assert default_mode.mode_to_start_in(None, str(tmp_path)) is None
+    assert default_mode.mode_to_start_in({"permissionMode": " AcceptEdits"}, str(tmp_path)) == "acceptEdits"
+    assert default_mode.mode_to_start_in({"permissionMode": "bananas"}, str(tmp_path)) == "default"
+    assert default_mode.mode_to_start_in({}, str(tmp_path)) is None
+    forbidden = {"allowDangerouslySkipPermissions": False}
+    assert default_mode.mode_to_start_in({**forbidden, "permissionMode": "bypass"}, str(tmp_path)) == "default"
+    assert default_mode.mode_to_start_in({**forbidden, "permissionMode": "plan"}, str(tmp_path)) == "plan"
     (config / "settings.json").write_text('{"permissions": {"defaultMode": "bypassPermissions"}}')
-    assert default_mode.mode_to_start_in(None, str(tmp_path)) is None
+    assert default_mode.mode_to_start_in({}, str(tmp_path)) is None
+    assert default_mode.mode_to_start_in(forbidden, str(tmp_path)) == "default"
     monkeypatch.setattr(modes, "is_root", lambda: True)
-    assert default_mode.mode_to_start_in(None, str(tmp_path)) == "default"
-    assert default_mode.mode_to_start_in("bypass", str(tmp_path)) == "default"
+    assert default_mode.mode_to_start_in({}, str(tmp_path)) == "default"
+    assert default_mode.mode_to_start_in({"permissionMode": "bypass"}, str(tmp_path)) == "default"
     assert not modes.may_bypass({})
 
 
