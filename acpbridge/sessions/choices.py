@@ -8,7 +8,6 @@ SDK loop.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from middleware.messages import Message, ModelNames, Notice, SessionModes, Updat
 from . import config_options, models, modes
 from .config_options import Chosen
 from .failures import RequestRefused
+from .read_settings import Settings, settings_of, settled
 
 Ask = Callable[..., Awaitable[Any]]
 Feed = Callable[..., None]
@@ -52,8 +52,7 @@ class Choices:
     tell: Callable[[Notice], None] = attrs.field(init=False)
     chosen: Chosen = attrs.field(factory=Chosen, init=False)
     explicit: dict[str, str] = attrs.field(factory=dict, init=False)
-    settings: Mapping[str, Any] = attrs.field(factory=dict, init=False)
-    problems: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)  # with settings files
+    settings: Settings = attrs.field(factory=Settings, init=False)
     _fast_ended: bool = attrs.field(default=False, init=False)  # Claude Code said that it is not to be had
     _effort_chosen: bool = attrs.field(default=False, init=False)  # in this Claude Code
     _no_auto_told: bool = attrs.field(default=False, init=False)
@@ -121,9 +120,8 @@ class Choices:
         Args:
             wish: the client's `permissionMode`; what the settings say counts where there is none.
         """
-        permissions = _object(self.settings, "permissions")
-        wanted = modes.normalized(permissions.get("defaultMode") if wish is None else wish) == "auto"
-        if not wanted or self.chosen.mode != modes.DEFAULT or not self._lacks_auto(self.chosen):
+        wanted = modes.normalized(self.settings.default_mode if wish is None else wish) == "auto"
+        if not wanted or self.chosen.mode != modes.DEFAULT or not self.settings.lack_auto(self.chosen.row):
             return False
         self._quiet = True
         try:
@@ -131,12 +129,6 @@ class Choices:
         finally:
             self._quiet = False
         return True
-
-    def _lacks_auto(self, chosen: Chosen) -> bool:
-        """Whether it is the model that has no Auto mode, as far as is known, and nothing else that forbids it."""
-        row = chosen.row
-        forbidden = "auto" not in modes.available(bypass=self.bypass, settings=self.settings, model=None)
-        return row is not None and row.get("supportsAutoMode") is not True and not forbidden
 
     @property
     def wishes(self) -> dict[str, str]:
@@ -178,42 +170,15 @@ class Choices:
 
     def _settled(self, chosen: Chosen, answer: Any) -> Chosen:
         """With what `get_settings` answered."""
-        answer = answer if isinstance(answer, dict) else {}
-        effective, applied = _object(answer, "effective"), _object(answer, "applied")
-        self.settings = effective
-        errors = answer.get("errors")
-        self.problems = [error for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
-        chosen = self._answering(chosen, applied.get("model"))
-        agent = effective.get("agent")
-        return attrs.evolve(
+        self.settings = settings_of(answer)
+        return settled(
             chosen,
-            modes=modes.available(bypass=self.bypass, settings=effective, model=chosen.row),
-            effort=self._effort(chosen, effective),
-            fast=effective.get("fastMode") is True and not self._fast_ended,
-            ultracode=applied.get("ultracodeRequested", applied.get("ultracode")) is True,
-            ultracode_offered=applied.get("ultracodeAvailable") is True,
-            agent=agent if isinstance(agent, str) else None,
+            self.settings,
+            bypass=self.bypass,
+            begins=not self._open,
+            effort_chosen=self._effort_chosen,
+            fast_ended=self._fast_ended,
         )
-
-    def _answering(self, chosen: Chosen, model: Any) -> Chosen:
-        """With the model that answers, as one of those on offer."""
-        if not isinstance(model, str) or not model:
-            return chosen
-        row = chosen.row
-        if row is not None and model in (row.get("resolvedModel"), row["value"]):
-            return chosen
-        found = models.row_answering(chosen.rows, model)
-        default = models.row_of(chosen.rows, "default")
-        if not self._open and default is not None and default.get("resolvedModel") == model:
-            found = default  # nothing was chosen: it is the default, and not what the default is today
-        return attrs.evolve(chosen, model=found["value"] if found is not None else model)
-
-    def _effort(self, chosen: Chosen, settings: Mapping[str, Any]) -> str | None:
-        """What the client chose, else what the settings say: of this model, or of all."""
-        row = chosen.row
-        model = models.canonical(str(row.get("resolvedModel") or row["value"])) if row is not None else chosen.model
-        own = _object(_object(settings, "modelSettings"), model) if not self._effort_chosen else {}
-        return _text(own.get("effortLevel")) or _text(settings.get("effortLevel"))
 
     def _fast(self, frame: Mapping[str, Any]) -> list[Message]:
         """What a turn's beginning or end says of fast mode: it may be on in the settings, and not to be had.
@@ -278,7 +243,7 @@ class Choices:
             option = next((option for option in self.options if option.id == name), None)
             if option is None:
                 raise RequestRefused(Failure.invalid_params(f"Unknown config option: {name}"))
-            await self._set(name, _checked(option, value, self.chosen.rows))
+            await self._set(name, config_options.checked(option, value, self.chosen.rows))
             await self._chose(name, value if isinstance(value, str) else ("on" if value else "off"))
 
     async def _chose(self, name: str, value: str) -> None:
@@ -306,7 +271,7 @@ class Choices:
                 continue
             value: str | bool = wish == "on" if isinstance(option, acp.SessionConfigBoolean) else wish
             try:
-                await self._set(name, _checked(option, value, self.chosen.rows))
+                await self._set(name, config_options.checked(option, value, self.chosen.rows))
             except RequestRefused as error:
                 self._refused(name, wish, error)
             else:
@@ -353,7 +318,7 @@ class Choices:
     async def _settle(self, chosen: Chosen, settings: Any) -> None:
         """Take in the settings behind a change, whoever made it; a model without Auto takes the session out of it."""
         self._change(self._settled(chosen, settings))
-        if self.chosen.mode == "auto" and self._lacks_auto(self.chosen):
+        if self.chosen.mode == "auto" and self.settings.lack_auto(self.chosen.row):
             await self._leave_auto()
 
     async def _leave_auto(self) -> None:
@@ -385,29 +350,5 @@ class Choices:
         return answer if isinstance(answer, dict) else {}
 
 
-def _checked(option: acp.SessionConfigOption, value: str | bool, rows: Iterable[models.Row]) -> str | bool:
-    """The value of an option that is meant. Raises `RequestRefused`: -32602, it cannot be."""
-    allowed = config_options.values_of(option)
-    if option.id in ("fast", "ultracode"):
-        if value in ("on", "off") or isinstance(value, bool):
-            return value
-        raise RequestRefused(Failure.invalid_params(f"Invalid value for config option {option.id}: {value}"))
-    if not isinstance(value, str):
-        received = json.dumps(value)
-        text = f"Config option {option.id} takes a string value, but received: {received}"
-        raise RequestRefused(Failure.invalid_params(text))
-    if value in allowed:
-        return value
-    row = models.preferred(list(rows), value) if option.id == "model" else None
-    if row is None:
-        raise RequestRefused(Failure.invalid_params(f"Invalid value for config option {option.id}: {value}"))
-    return str(row["value"])
-
-
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _object(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = source.get(key)
-    return value if isinstance(value, dict) else {}

@@ -5,14 +5,17 @@ Pure functions of what Claude Code said; `choices` holds that and changes it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from middleware import acp
+from middleware.errors import Failure
 
 from . import models, modes
+from .failures import RequestRefused
 
 BUILT_IN_AGENTS = frozenset({"claude", "default", "Explore", "general-purpose", "Plan", "statusline-setup"})
 
@@ -169,6 +172,27 @@ def values_of(option: acp.SessionConfigOption) -> Sequence[str | bool]:
     if isinstance(option, acp.SessionConfigBoolean):
         return (True, False)
     return tuple(_values(option.options))
+
+
+def checked(option: acp.SessionConfigOption, value: str | bool, rows: Sequence[models.Row]) -> str | bool:
+    """The value of an option that is meant.
+
+    Raises:
+        RequestRefused: -32602, it cannot be.
+    """
+    if option.id in ("fast", "ultracode"):
+        if value in ("on", "off") or isinstance(value, bool):
+            return value
+        raise RequestRefused(Failure.invalid_params(f"Invalid value for config option {option.id}: {value}"))
+    if not isinstance(value, str):
+        text = f"Config option {option.id} takes a string value, but received: {json.dumps(value)}"
+        raise RequestRefused(Failure.invalid_params(text))
+    if value in values_of(option):
+        return value
+    row = models.preferred(rows, value) if option.id == "model" else None
+    if row is None:
+        raise RequestRefused(Failure.invalid_params(f"Invalid value for config option {option.id}: {value}"))
+    return str(row["value"])
 
 
 def _values(listed: Iterable[Any]) -> Iterable[str]:

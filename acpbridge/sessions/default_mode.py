@@ -52,10 +52,8 @@ def mode_to_start_in(wished: Mapping[str, Any], cwd: str) -> str | None:
     return None
 
 
-def unavailable(settings: Mapping[str, Any], current: str) -> str | None:
+def unavailable(configured: object, current: str) -> str | None:
     """The default mode of the settings, when the session is not in it."""
-    permissions = settings.get("permissions")
-    configured = permissions.get("defaultMode") if isinstance(permissions, dict) else None
     if not isinstance(configured, str) or modes.normalized(configured) == current:
         return None
     return configured

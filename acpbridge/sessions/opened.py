@@ -193,7 +193,7 @@ class OpenSession:
     def tell_problems(self) -> None:
         """Tell what is wrong with settings files, each thing once until it is right again."""
         keys = ("file", "path", "message")
-        found = {tuple(str(problem.get(key, "")) for key in keys) for problem in self.choices.problems}
+        found = {tuple(str(problem.get(key, "")) for key in keys) for problem in self.choices.settings.problems}
         for file, path, what in sorted(found - self._told):
             place = f"{file} ({path})" if path else file
             text = f"{place}: {what}. What it sets there is ignored."
@@ -203,7 +203,7 @@ class OpenSession:
     def tell_default_mode(self) -> None:
         """Tell that the session does not begin in the mode that the settings want."""
         mode = self.choices.chosen.mode
-        configured = default_mode.unavailable(self.choices.settings, mode)
+        configured = default_mode.unavailable(self.choices.settings.default_mode, mode)
         if configured is not None:
             name = modes.name_of(mode)
             text = f'"{configured}" of the settings is not available here; this session begins in {name}.'
