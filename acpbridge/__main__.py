@@ -20,6 +20,9 @@ Without a command it is an ACP agent on stdin and stdout, for an editor to start
 environment:
   ACPBRIDGE_LOG             log level: debug, info, warning (the default), error
   CLAUDE_CODE_EXECUTABLE    the Claude Code to use instead of the bundled one
+  CLAUDE_MODEL_CONFIG       JSON, an object: availableModels and modelOverrides, as in settings.json
+  CLAUDE_CODE_THINKING_DISPLAY   how thinking is shown: summarized, omitted
+  MAX_THINKING_TOKENS       tokens for thinking, 0 for none
 """
 
 
@@ -50,7 +53,7 @@ def _log_file(given: list[str]) -> Path | None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"acpbridge {__version__}")
+    parser.add_argument("-v", "--version", action="version", version=f"acpbridge {__version__}")
     parser.add_argument("--cli", action="store_true", help="run Claude Code itself with all other arguments")
     parser.add_argument("--log-file", type=Path, metavar="PATH", help="log to a file instead of stderr")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")

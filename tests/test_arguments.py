@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from acpbridge import chat
+from acpbridge import __version__, chat
 from acpbridge.__main__ import main
+
+
+@pytest.mark.parametrize("flag", ["-v", "--version"])
+def test_the_version(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said on stdout, and that is all."""
+    with pytest.raises(SystemExit) as ended:
+        main([flag])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"acpbridge {__version__}\n"
 
 
 @pytest.mark.parametrize("given", [["--log-file", "x.log", "chat", "hi"], ["chat", "--log-file", "x.log", "hi"]])

@@ -74,6 +74,8 @@ def session_options(
     additional = request.additional_directories or _texts(meta, "additionalRoots")
     known["add_dirs"] = [*known.get("add_dirs", ()), *additional]
     known.setdefault("setting_sources", ["user", "project", "local"])
+    if not {"thinking", "max_thinking_tokens"} & set(known) and (thinking := _thinking()) is not None:
+        known["thinking"] = thinking
     preset = {"type": "preset", "preset": "claude_code"}
     known.setdefault("tools", [] if meta.get("disableBuiltInTools") is True else preset)
     options = ClaudeAgentOptions(
@@ -105,6 +107,23 @@ def wished_options(meta: Mapping[str, Any] | None) -> dict[str, Any]:
 def _mcp_hold() -> dict[str, str]:
     """How long servers may hold the first prompt, unless the user has said so."""
     return {} if _HOLD in os.environ else {_HOLD: str(round(MCP_HOLDS_FOR * 1000))}
+
+
+def _thinking() -> dict[str, Any] | None:
+    """What the environment says of thinking; None leaves it to Claude Code (reference 12)."""
+    tokens, display = os.environ.get("MAX_THINKING_TOKENS", ""), os.environ.get("CLAUDE_CODE_THINKING_DISPLAY", "")
+    if tokens and not (tokens.isascii() and tokens.isdecimal()):
+        logger.warning("MAX_THINKING_TOKENS is no whole number, and is ignored")
+        tokens = ""
+    if display not in ("", "summarized", "omitted"):
+        logger.warning("CLAUDE_CODE_THINKING_DISPLAY is neither summarized nor omitted, and is ignored")
+        display = ""
+    if tokens and int(tokens[:9]) == 0:
+        return {"type": "disabled"}
+    shown = {"display": display} if display else {}
+    if tokens:
+        return {"type": "enabled", "budget_tokens": int(tokens[:9]), **shown}
+    return {"type": "adaptive", **shown} if shown else None
 
 
 def mcp_servers(servers: Any) -> dict[str, Any]:

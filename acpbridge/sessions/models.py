@@ -87,9 +87,9 @@ def preferred(rows: Sequence[Row], wish: str) -> Row | None:
     """The row that somebody means who wrote this: its value, its name, the model behind it, or words of them."""
     for key in ("value", "displayName", "resolvedModel"):
         for row in sorted(rows, key=lambda row: row["value"] == "default"):
-            if str(row.get(key, "")).lower() == wish.strip().lower():
+            if _plain(str(row.get(key, ""))) == _plain(wish):
                 return row
-    words = set(_WORDS.findall(wish.lower()))
+    words = set(_WORDS.findall(_plain(wish).replace("opusplan", "opus"))) - {"best"}
     best, most = None, 0
     for row in rows:
         if row["value"] == "default":
@@ -102,6 +102,11 @@ def preferred(rows: Sequence[Row], wish: str) -> Row | None:
         if len(common) > most:
             best, most = row, len(common)
     return best
+
+
+def _plain(name: str) -> str:
+    """A name however it is spelled: without its date, and with the context in brackets."""
+    return re.sub(r"-1m$", "[1m]", re.sub(r"[-@]\d{8}(?=$|-|\[)", "", name.strip().lower()))
 
 
 def _resolved(row: Row) -> str | None:

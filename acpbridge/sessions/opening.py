@@ -6,6 +6,7 @@ The same for a new session and for one that is taken up again; what differs is s
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from .fingerprint import fingerprint
 from .heads import StoredTitles
 from .opened import OpenSession
 from .routing import Route
+from .session_settings import session_settings
 
 if TYPE_CHECKING:
     from acpbridge.agent_end import AgentEnd
@@ -34,13 +36,15 @@ class Past:
     """What a session that is taken up again has behind it.
 
     `conversation` is Claude Code's id of it, and `saved` whether there is a transcript. `choices` are what was set in
-    it, by option. `mode` is the mode of a Claude Code that this one takes the place of: it wins.
+    it, by option. `mode` is the mode of a Claude Code that this one takes the place of: it wins. A model that nobody
+    chose (`model_chosen`) was the one of the settings then, and gives way to that of today's.
     """
 
     conversation: str
     saved: bool = True
     choices: Mapping[str, str] = attrs.field(factory=dict)
     mode: str | None = None
+    model_chosen: bool = True
     titles: StoredTitles = attrs.field(factory=StoredTitles)
 
 
@@ -127,6 +131,8 @@ async def _take_up(opened: OpenSession, wished: Mapping[str, Any], past: Past | 
     choices = {name: value for name, value in past.choices.items() if asked.get(name) is None}
     if past.mode is not None:
         choices["mode"] = past.mode
+    if not past.model_chosen and (os.environ.get("ANTHROPIC_MODEL") or opened.choices.settings.effective.get("model")):
+        choices.pop("model", None)
     await opened.choices.take_up(choices)
 
 
@@ -146,10 +152,11 @@ async def _prepared(options: Any, wished: Mapping[str, Any], cwd: str, past: Pas
     """The options with what is known here: the mode to begin in, and the conversation to go on with."""
     loop = asyncio.get_running_loop()
     mode = await loop.run_in_executor(None, mode_to_start_in, wished, cwd)
+    settings = await loop.run_in_executor(None, session_settings, options.sdk.settings, cwd)
     extra = dict(options.sdk.extra_args)
     if modes.may_bypass(wished):
         extra["allow-dangerously-skip-permissions"] = None
-    sdk = replace(options.sdk, permission_mode=mode, extra_args=extra)
+    sdk = replace(options.sdk, permission_mode=mode, settings=settings, extra_args=extra)
     if past is not None and past.saved:
         sdk = replace(sdk, session_id=None, resume=past.conversation)
     elif past is not None:

@@ -41,6 +41,11 @@ def choices_of(session: str, transcript: Path | None) -> dict[str, str]:
     return {name: value for name, (value, _) in found.items()}
 
 
+def was_chosen(session: str, name: str) -> bool:
+    """Whether the client ever chose this option, so that more than what was used speaks for it."""
+    return name in _written(session)
+
+
 def write_choice(session: str, name: str, value: str, at: str) -> None:
     """Write a choice down. A failure is logged: the choice holds as long as the session is open."""
     if not is_session_id(session):

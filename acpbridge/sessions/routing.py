@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
-from loguru import logger
 
 API_TYPES = ("anthropic", "bedrock", "vertex")
 
@@ -88,15 +87,13 @@ class Route:
         variables["ANTHROPIC_CUSTOM_HEADERS"] = "\n".join(f"{name}: {value}" for name, value in self.headers.items())
         return variables
 
-    def settings(self, given: str | None) -> str | None:
-        """Settings of the session with this way in them too, since settings files may set variables and a helper."""
-        try:
-            settings = json.loads(given) if given else {}
-        except ValueError:
-            logger.debug("the settings are a file; where requests go is said by the environment only")
-            return given
-        if not isinstance(settings, dict):
-            return given
+    def settings(self, given: str | None) -> str:
+        """Settings of the session with this way in them too, since settings files may set variables and a helper.
+
+        Args:
+            given: JSON, an object; see `session_settings`.
+        """
+        settings = json.loads(given) if given else {}
         known = settings.get("env")
         settings["env"] = {**(known if isinstance(known, dict) else {}), **self.environment()}
         return json.dumps({**settings, "apiKeyHelper": ""})

@@ -27,7 +27,7 @@ from .new import check_directories
 from .opened import OpenSession
 from .opening import Past, open_session
 from .places import find_transcript, is_session_id
-from .remembered import choices_of
+from .remembered import choices_of, was_chosen
 
 if TYPE_CHECKING:
     from acpbridge.agent_end import AgentEnd
@@ -43,6 +43,7 @@ class _Found:
     transcript: Path | None
     saved: bool
     choices: dict[str, str]
+    model_chosen: bool
     titles: StoredTitles
 
 
@@ -108,6 +109,7 @@ async def _take_up(end: AgentEnd, params: Any) -> tuple[OpenSession, _Found]:
         saved=found.saved,
         choices=found.choices,
         mode=mode,
+        model_chosen=found.model_chosen,
         titles=found.titles,
     )
     return await open_session(end, name, params, past), found
@@ -143,6 +145,7 @@ def _look(name: str, conversation: str | None) -> _Found:
         transcript=transcript,
         saved=saved,
         choices=choices_of(name, transcript),
+        model_chosen=was_chosen(name, "model"),
         titles=read_titles(transcript) if transcript is not None else StoredTitles(),
     )
 
@@ -155,7 +158,8 @@ async def _copied(source: _Found, transcript: Path) -> Past:
     except OSError as error:
         text = f"Session {source.conversation} cannot be copied: {error.strerror or error}"
         raise RequestRefused(Failure.internal(text, {"details": str(error)})) from error
-    return Past(conversation=copy, choices=source.choices, titles=StoredTitles(custom=title))
+    titles = StoredTitles(custom=title)
+    return Past(conversation=copy, choices=source.choices, model_chosen=source.model_chosen, titles=titles)
 
 
 async def _tell_subagents(end: AgentEnd, opened: OpenSession, transcript: Path, **replayed: Any) -> None:

@@ -251,6 +251,39 @@ def test_no_wish_breaks_it(wished: dict[str, Any]) -> None:
 # ------------------------------------------------------------------------------------------------- MCP servers
 
 
+@pytest.mark.parametrize(
+    ("tokens", "display", "argued"),
+    [
+        ("", "", [None, None, None]),
+        ("0", "summarized", ["disabled", None, None]),
+        ("4000", "", [None, "4000", None]),
+        ("4000", "omitted", [None, "4000", "omitted"]),
+        ("", "summarized", ["adaptive", None, "summarized"]),
+        ("-1", "loud", [None, None, None]),
+        ("many", "omitted", ["adaptive", None, "omitted"]),
+    ],
+)
+def test_thinking_of_the_environment(
+    tokens: str, display: str, argued: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment says how much is thought, and how it is shown; what it says wrongly is ignored, and what the
+    client says comes before it."""
+    monkeypatch.setenv("MAX_THINKING_TOKENS", tokens)
+    monkeypatch.setenv("CLAUDE_CODE_THINKING_DISPLAY", display)
+    flags = ("--thinking", "--max-thinking-tokens", "--thinking-display")
+    assert [argument(made(), flag) for flag in flags] == argued
+    assert argument(made({"thinking": {"type": "disabled"}}), "--thinking") == "disabled"
+    assert argument(made({"maxThinkingTokens": 7}), "--max-thinking-tokens") == "7"
+
+
+def test_without_a_record_of_the_system_prompt() -> None:
+    """The same options, with a system prompt that is made anew for each request."""
+    wished = made({"title": "x"})
+    assert "systemPromptSnapshot" not in wished.initialize
+    assert wished.unrecorded.initialize == {**wished.initialize, "systemPromptSnapshot": False}
+    assert wished.unrecorded.sdk is wished.sdk
+
+
 def test_mcp_servers() -> None:
     """ACP's servers in Claude Code's form; the last of a name wins, and ACP's win over the client's option."""
     servers = [

@@ -155,7 +155,7 @@ def _asked(agent: AgentProcess, model: ScriptedModel, session: str, prompt: str)
     """The body of the request that a prompt makes."""
     answer = agent.answer(agent.prompt(session, prompt))
     assert answer.get("result", answer).get("stopReason") == "end_turn", f"{answer}\n{agent.log()[-3000:]}"
-    return model.wait_for_request(lambda request: prompt in request.prompt and request.kind == "main").body
+    return model.wait_for_request(lambda request: prompt in request.prompt and request.session_id == session).body
 
 
 def _without_version(body: Mapping[str, Any]) -> list[str]:
