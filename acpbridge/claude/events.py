@@ -392,15 +392,19 @@ _SILENT = frozenset(
     {
         "stream/content_block_stop",
         "stream/message_stop",
+        "system/api_retry",
+        "system/compact_boundary",
         "system/control_request_progress",
         "system/files_persisted",
         "system/hook_progress",
         "system/hook_response",
         "system/hook_started",
+        "system/informational",
+        "system/model_refusal_fallback",
         "system/notification",
         "system/plugin_install",
         "system/thinking_tokens",
         "tool_use_summary",
     }
 )
-"""Frames that are known and say nothing that anybody needs (reference 10.3); not worth a log line each."""
+"""Frames that say nothing that anybody needs (reference 10.3), or that `sessions.news` reads: not worth a log line."""

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from acpbridge.testing import Say, ScriptedModel, UseTool, Wait
+import pytest
+
+from acpbridge.testing import Fail, Say, ScriptedModel, Stop, UseTool, Wait
 from tests.stdio.agent_process import AgentProcess
+from tests.stdio.talk import Talk
 
 MEMORY = """\
 ---
@@ -54,3 +60,86 @@ def test_recalled_memories(tmp_path: Path) -> None:
         }
         assert agent.text() == "Deployed."
         assert "make whale" in str(model.requests[-1].body["messages"])
+
+
+HOOK = """\
+import json, sys
+asked = json.load(sys.stdin)
+if asked["hook_event_name"] == "Stop":
+    print(json.dumps({"systemMessage": "the hook says hello"}))
+elif "forbidden" in asked["prompt"]:
+    print("not that word", file=sys.stderr)
+    sys.exit(2)
+"""
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["notices", "transcript"])
+def agent(request: pytest.FixtureRequest, model: ScriptedModel, tmp_path_factory: Any) -> Iterator[AgentProcess]:
+    """Claude Code with hooks that have something to say; of a client with notices, and of one without."""
+    place = tmp_path_factory.mktemp("news")
+    hook = place / "hook.py"
+    hook.write_text(HOOK, encoding="utf-8")
+    command = {"type": "command", "command": f'"{Path(sys.executable).as_posix()}" "{hook.as_posix()}"'}
+    settings = {"hooks": {event: [{"hooks": [command]}] for event in ("UserPromptSubmit", "Stop")}}
+    with AgentProcess(model, place / "home", settings=settings, max_retries=2) as agent:
+        agent.initialize({"session": {"notices": {}}} if request.param else {})
+        yield agent
+
+
+@pytest.fixture
+def talk(agent: AgentProcess, model: ScriptedModel, tmp_path: Path) -> Talk:
+    return Talk(agent, model, tmp_path / "work")
+
+
+def notices(talk: Talk) -> list[tuple[str, str, str]]:
+    """Weight, title and description of each."""
+    told = talk.updates("notice")
+    return [(update["severity"], update["title"], update.get("description", "")) for update in told]
+
+
+def takes_notices(talk: Talk) -> bool:
+    return bool(talk.updates("notice"))
+
+
+def test_a_hook_that_says_something(talk: Talk) -> None:
+    """What a hook has Claude Code tell is a notice, or a paragraph that says what it is."""
+    talk.run([Say("Done.")])
+    if takes_notices(talk):
+        assert notices(talk) == [("info", "Stop says: the hook says hello", "")]
+        assert talk.text == "Done."
+    else:
+        assert talk.text == "Done.**Notice:** Stop says: the hook says hello\n\n"
+        meta = talk.updates("agent_message_chunk")[-1]["_meta"]
+        assert meta == {"claudeCode": {"kind": "informational", "level": "notice"}}
+
+
+def test_a_prompt_that_a_hook_blocks(talk: Talk) -> None:
+    """A prompt that a hook does not let through is answered, and says why, once."""
+    assert talk.result(talk.agent.prompt(talk.session, "a forbidden word"))["stopReason"] == "end_turn"
+    if takes_notices(talk):
+        [(severity, title, description)] = notices(talk)
+        assert (severity, title) == ("warning", "UserPromptSubmit operation blocked by hook:")
+        assert "not that word" in description
+        assert talk.text == ""
+    else:
+        assert talk.text.startswith("**Warning:** UserPromptSubmit operation blocked by hook:")
+        assert talk.text.count("not that word") == 1
+
+
+def test_the_model_is_asked_again(talk: Talk) -> None:
+    """A client with notices is told why it takes longer; a transcript has the answer only."""
+    talk.run([Fail(529, times=1), Say("Here I am.")])
+    told = notices(talk)
+    if told:
+        assert told[0][:2] == ("warning", "Retrying Claude, attempt 1 of 2.")
+        assert told[0][2].startswith("The model is overloaded; next attempt in ")
+        assert talk.text == "Here I am."
+    else:
+        assert talk.text == "Here I am.**Notice:** Stop says: the hook says hello\n\n"
+
+
+def test_a_refusal(talk: Talk) -> None:
+    """A turn that the model refuses ends so, and Claude Code's words about it are there."""
+    refusal = [Say("I will"), Stop("refusal")]
+    assert talk.run(refusal, refusal)["stopReason"] == "refusal"
+    assert "safeguards flagged this message" in talk.text
