@@ -1,16 +1,16 @@
 """The order of the stages: start reading here.
 
-    client = ClientEnd = Validation = Notices = AvailableCommands = Compactions = Subagents = BackgroundTasks
-           = ToolCalls = Plans = StreamedText = CancelDrop = Permissions = Questions = ContextWindow = Turns
-           = McpServers = McpCommands = UsageCommand = Claude Code
+    client = ClientEnd = Validation = Notices = AvailableCommands = Compactions = Subagents = IdleCompaction
+           = BackgroundTasks = ToolCalls = Plans = StreamedText = CancelDrop = Permissions = Questions = ContextWindow
+           = Turns = McpServers = McpCommands = UsageCommand = Claude Code
 
 Read from the right, what Claude Code's event meets: is it what `/usage` says (UsageCommand); is it of a prompt that
 never went there (McpCommands); what of the client's MCP servers does it tell (McpServers); which prompt does it belong
 to, does it end one (Turns); what does it say of tokens (ContextWindow); how is a question worded (Questions), and an
 ask (Permissions); may it still be shown (CancelDrop); was it streamed already (StreamedText); is it a plan, and no tool
 call (Plans); as which tool call, announced first, closed once (ToolCalls); what came of a call that was over before its
-work (BackgroundTasks); whose session is it (Subagents); is it legal ACP (Validation); and how is it written
-(ClientEnd). What the client says goes the other way.
+work (BackgroundTasks); is it of a conversation that idles (IdleCompaction); whose session is it (Subagents); is it
+legal ACP (Validation); and how is it written (ClientEnd). What the client says goes the other way.
 
 For Claude Code a subagent's work is its session's work: one cancel, one wire. Only the client may see a session of its
 own, so `Subagents` stands on the client's side of the stages that decide about work.
@@ -18,11 +18,14 @@ own, so `Subagents` stands on the client's side of the stages that decide about 
 
 from __future__ import annotations
 
+import os
+
 from middleware import Pipeline, stages
 
+from . import idle
 from .client_end import ClientEnd
 
-LANES = (1, 9, 8)
+LANES = (1, 10, 8)
 """How many neighbours share a thread: what is written, what is shown, what is decided.
 
 A thread a stage would do the same (the tests of both runners run so), but a hop costs 30 us when all is idle, and 17 of
@@ -55,6 +58,7 @@ def pipeline(*, answered: bytes | None = None, strict: bool = False) -> Pipeline
             stages.AvailableCommands(),
             stages.Compactions(),
             stages.Subagents(),
+            stages.IdleCompaction(delay=idle.delay(), environment=os.environ),
             stages.BackgroundTasks(),
             stages.ToolCalls(),
             stages.Plans(),

@@ -13,6 +13,7 @@ CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "mcp_reconnect": ("serverName",),
     "mcp_toggle": ("serverName", "enabled"),
     "mcp_authenticate": ("serverName",),
+    "get_settings": (),
     "get_usage": (),
 }
 """Name, which is the control request's subtype too -> the arguments that it takes (design/sdk.md A1)."""

@@ -70,12 +70,14 @@ def messages_of(session: str, frame: Frame) -> tuple[Message, ...]:
 
 def _message_start(session: str, frame: Frame) -> Iterable[Message]:
     message = object_in(object_in(frame, "event"), "message")
+    cached = object_in(object_in(message, "usage"), "cache_creation")
     yield MessageStarted(
         session=session,
         message=text_in(message, "id"),
         parent=text_or_none(frame, "parent_tool_use_id"),
         model=text_or_none(message, "model"),
         usage=tokens_of(object_in(message, "usage")),
+        hour_cache=(count_in(cached, "ephemeral_1h_input_tokens") or 0) > 0,
     )
 
 

@@ -12,7 +12,7 @@ The JSON is a list of rounds, each a list of steps (a list of steps alone is one
 | `{"tool": "Bash", "input": {...}}` | id, pieces, delay | `UseTool` |
 | `{"pause": 0.5}` or `{"first_delay": 0.5}` | | `Pause` |
 | `{"wait": "name"}` | | `Wait(model.gate("name"))` |
-| `{"usage": {"input": 1, "output": 2}}` | in it also cache_read, cache_creation | `Usage` |
+| `{"usage": {"input": 1, "output": 2}}` | in it also cache_read, cache_creation, cache_hour | `Usage` |
 | `{"stop": "max_tokens"}` | | `Stop` |
 | `{"error": 529}` | type, message, retry_after, times | `Fail` |
 | `{"stream_error": "overloaded_error"}` | message, times | `FailInStream` |

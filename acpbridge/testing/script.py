@@ -159,12 +159,13 @@ class Wait:
 @attrs.frozen
 class Usage:
     """The reply's numbers of tokens, wherever it stands in the reply. `output`: None counts four characters as one
-    token."""
+    token. `cache_hour`: how many of `cache_creation` are cached for an hour, and not for five minutes."""
 
     input: int = 100
     output: int | None = None
     cache_read: int = attrs.field(default=0, kw_only=True)
     cache_creation: int = attrs.field(default=0, kw_only=True)
+    cache_hour: int = attrs.field(default=0, kw_only=True)
 
 
 @attrs.frozen

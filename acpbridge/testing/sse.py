@@ -71,11 +71,16 @@ def play(
     stop = next((step.reason for step in reply if isinstance(step, Stop)), None)
     if stop is None:
         stop = "tool_use" if any(isinstance(step, UseTool) for step in reply) else "end_turn"
-    numbers = {
+    numbers: dict[str, Any] = {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_creation,
         "cache_read_input_tokens": usage.cache_read,
     }
+    if usage.cache_hour:
+        numbers["cache_creation"] = {
+            "ephemeral_5m_input_tokens": usage.cache_creation - usage.cache_hour,
+            "ephemeral_1h_input_tokens": usage.cache_hour,
+        }
     begun = False
     block: type[Say] | type[Think] | None = None
     index = -1
@@ -125,7 +130,7 @@ def play(
 _EMPTY_THINKING = {"type": "thinking", "thinking": "", "signature": ""}
 
 
-def _beginning(message_id: str, model: str, numbers: dict[str, int]) -> Iterator[Event]:
+def _beginning(message_id: str, model: str, numbers: dict[str, Any]) -> Iterator[Event]:
     message: dict[str, Any] = {
         "id": message_id,
         "type": "message",

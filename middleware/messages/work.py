@@ -13,13 +13,17 @@ from .turns import TokenCount
 
 @attrs.frozen(kw_only=True)
 class MessageStarted(ToClient):
-    """The model's next message begins to stream. `parent` is the Agent call of a subagent, None for the main thread."""
+    """The model's next message begins to stream. `parent` is the Agent call of a subagent, None for the main thread.
+
+    `hour_cache`: some of what the model was given is cached for an hour.
+    """
 
     session: str
     message: str
     parent: str | None = None
     model: str | None = None
     usage: TokenCount | None = None
+    hour_cache: bool = False
 
 
 @attrs.frozen(kw_only=True)

@@ -7,6 +7,7 @@
 | `AvailableCommands` | the slash commands that a client may offer |
 | `Compactions` | how a compaction is shown |
 | `Subagents` | whose output this is, and in which session it is shown |
+| `IdleCompaction` | long conversations that are idle: compacted before the cache forgets them |
 | `BackgroundTasks` | how work ended that outlived its call |
 | `ToolCalls` | the tool calls that the client has: announced first, refined, closed once |
 | `Plans` | todo lists and approved plans, which are plans and no tool calls |
@@ -28,6 +29,7 @@ from .background_tasks import BackgroundTasks
 from .cancel_drop import CancelDrop
 from .compactions import Compactions
 from .context_window import ContextWindow
+from .idle_compaction import IdleCompaction
 from .mcp_commands import McpCommands
 from .mcp_servers import McpServers
 from .notices import Notices
@@ -47,6 +49,7 @@ __all__ = [
     "CancelDrop",
     "Compactions",
     "ContextWindow",
+    "IdleCompaction",
     "McpCommands",
     "McpServers",
     "Notices",

@@ -92,6 +92,7 @@ class ContextWindow(Stage):
     @on(RateLimit)
     def _limit(self, message: RateLimit, context: Context) -> Iterator[Message]:
         """A client that shows limits reads them here; where nothing is known of the context, none is sent."""
+        yield message
         state = self._sessions.get(message.session)
         if state is not None and state.usage is not None:
             used, size, model = state.usage.total, state.size, state.model

@@ -346,3 +346,12 @@ def wait_for_file(path: Path) -> None:
         if time.monotonic() > deadline:
             raise AssertionError(f"{path.name} was never made")
         threading.Event().wait(0.005)  # another process makes it, and files have no event that works everywhere
+
+
+def wait_for_text(path: Path, text: str) -> None:
+    """Wait until another process has written this into a file."""
+    deadline = time.monotonic() + TIMEOUT
+    while text not in path.read_text(errors="replace"):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{path.name} never had {text!r}")
+        threading.Event().wait(0.005)  # as above

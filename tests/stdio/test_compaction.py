@@ -10,7 +10,7 @@ import pytest
 
 from acpbridge.testing import Fail, Say, ScriptedModel, Usage, Wait
 from acpbridge.testing.sides import SUMMARY
-from tests.stdio.agent_process import AgentProcess
+from tests.stdio.agent_process import AgentProcess, wait_for_text
 from tests.stdio.talk import Talk
 
 FULL = Usage(input=985_000)
@@ -111,3 +111,32 @@ def test_cancelled(talk: Talk) -> None:
     assert (begun["status"], cut["status"]) == ("in_progress", "cancelled" if takes_updates(talk) else "failed")
     assert cut["text"] == ("" if takes_updates(talk) else "Compaction failed: the turn ended before it was done.")
     assert talk.text == "Hello.And on."
+
+
+def test_idle(model: ScriptedModel, tmp_path: Path) -> None:
+    """A long conversation that idles is compacted by itself, here at once; nobody is answered, and it goes on."""
+    environment = {"ACPBRIDGE_IDLE_COMPACT_DELAY_MS": "0"}
+    with AgentProcess(model, tmp_path / "home", environment=environment) as agent:
+        agent.initialize()
+        talk = Talk(agent, model, tmp_path / "work")
+        talk.run([Usage(input=100, cache_creation=250_000, cache_hour=250_000), Say("Hello.")])
+        agent.wait_for(lambda seen: "completed" in talk.statuses, "the end of a compaction")
+        talk.run([Say("And on.")])
+        check_summary(talk, "idle")
+        assert talk.text == "Hello.And on."
+        assert agent.judge.unanswered() == []
+
+
+@pytest.mark.parametrize("off", [{"idleCompaction": False}, {"autoCompactEnabled": False}])
+def test_not_idle(model: ScriptedModel, tmp_path: Path, off: dict[str, bool]) -> None:
+    """The person's settings turn it off: the real Claude Code says so when it is asked."""
+    environment = {"CLAUDE_AGENT_ACP_IDLE_COMPACT_DELAY_MS": "0", "ACPBRIDGE_LOG": "info"}
+    with AgentProcess(model, tmp_path / "home", environment=environment, settings=off) as agent:
+        agent.initialize()
+        talk = Talk(agent, model, tmp_path / "work")
+        talk.run([Usage(input=100, cache_creation=250_000, cache_hour=250_000), Say("Hello.")])
+        wait_for_text(
+            agent.stderr_path, f"session {talk.session}: it is idle, and its settings keep it from a compaction"
+        )
+        talk.run([Say("And on.")])
+        assert shown(talk) == []
