@@ -8,21 +8,9 @@ import pytest
 
 from acpbridge.claude.echoes import Echoes
 from acpbridge.sessions.news import News
-from middleware import Pipeline, StepRunner, acp
-from middleware.errors import Failure
 from middleware.messages import (
-    ClaudeStarted,
-    Commands,
     Compaction,
-    Initialized,
-    Message,
-    Request,
-    RequestFailed,
-    Response,
-    Update,
 )
-from middleware.profile import ClientProfile
-from middleware.stages import AvailableCommands
 
 BOUNDARY = {
     "type": "system",
@@ -112,43 +100,6 @@ def test_compaction_failed() -> None:
     assert news.messages_of(_system("status", status=None, compact_result="success", uuid="e")) == ()
     [failed] = news.messages_of(_system("status", compact_result="failed", compact_error="too short", uuid="e"))
     assert failed == Compaction(session="s", state="failed", compaction="e", error="too short")
-
-
-def _run(stage: Any, *messages: Message, **capabilities: Any) -> list[Message]:
-    runner = StepRunner(Pipeline([stage]))
-    runner.feed(Initialized(profile=ClientProfile(capabilities=capabilities)), *messages)
-    runner.run()
-    return runner.client
-
-
-def test_commands_after_the_answer() -> None:
-    """The commands wait for the answer that makes the session known, and are told again only when they are others."""
-    opening = Request(request=1, method="session/load", params=None, session="s")
-    listed = Commands(
-        session="s",
-        commands=(
-            {"name": "review", "description": "d\u202e", "argumentHint": ["a\u200b", "b"]},
-            {"name": "srv:ask (MCP)"},
-            {"name": "two words"},
-            {"name": "re\u200bview"},
-            {"name": "review"},
-            {"name": "doctor"},
-            {"name": "mine"},
-            {"name": "login"},
-            {"name": 7},
-        ),
-    )
-    answer = Response(request=1, result=acp.LoadSessionResponse())
-    started = ClaudeStarted(session="s", terminal_commands=("mine",))
-    told = _run(AvailableCommands(), opening, listed, answer, listed, started, started)
-    assert [type(each).__name__ for each in told] == ["Response", "Update", "ClaudeStarted", "Update", "ClaudeStarted"]
-    updates = [each.update for each in told if isinstance(each, Update)]
-    names = [[c.name for c in u.available_commands] for u in updates if isinstance(u, acp.AvailableCommandsUpdate)]
-    assert names == [["review", "mcp:srv:ask", "mine", "mcp"], ["review", "mcp:srv:ask", "doctor", "mcp"]]
-    first = updates[0].available_commands[0]  # type: ignore[union-attr]
-    assert (first.description, first.input) == ("d", acp.UnstructuredCommandInput(hint="a b"))
-    failure = RequestFailed(request=1, failure=Failure.internal())
-    assert _run(AvailableCommands(), opening, listed, failure) == [failure]
 
 
 def test_echoes() -> None:

@@ -115,3 +115,21 @@ def test_no_command_is_silent(talk: Talk, command: str, told: str, fresh: bool) 
     if not fresh:
         talk.run([Say("Hello.")])
     assert told in say(talk, command)
+
+
+def test_commands_that_are_added(talk: Talk) -> None:
+    """A command that is written while a session is open is offered, and does what it says."""
+    commands = talk.work / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    text = "---\ndescription: Say it loudly\nargument-hint: [what] [how]\n---\nShout $ARGUMENTS across the sea.\n"
+    (commands / "shout.md").write_text(text, encoding="utf-8")
+    say(talk, "/reload-skills")
+
+    def offered(seen: object) -> list[dict[str, object]]:
+        updates = talk.updates("available_commands_update")
+        return [command for command in updates[-1]["availableCommands"] if command["name"] == "shout"]
+
+    [command] = talk.agent.wait_for(offered, "the new command")
+    assert str(command["description"]).startswith("Say it loudly")
+    assert command["input"] == {"hint": "[what] [how]"}
+    assert "Shout ahoy twice across the sea." in say(talk, "/shout ahoy twice")
