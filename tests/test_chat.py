@@ -259,28 +259,41 @@ def test_other_content_is_named() -> None:
 
 
 def test_a_tool_call_is_shown_when_it_changes() -> None:
-    """Title and status are shown once for each change, a diff once, output when the call has ended."""
+    """A call is shown when its input begins to be known, and with each other status; a diff once, output at its end."""
     diff = {"type": "diff", "path": "/a", "oldText": "x\ny", "newText": "x\nz"}
     output = {"type": "content", "content": {"type": "text", "text": "done\n"}}
     shown = show(
         {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Preparing", "status": "pending"},
         {"sessionUpdate": "tool_call_update", "toolCallId": "t", "rawInput": {}},
-        {"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "Edit a", "content": [diff]},
+        {"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "Edit a", "rawInput": {"file_path": "/a"}},
+        {"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "Edit a, all of it", "content": [diff]},
         {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "in_progress", "content": [diff, output]},
         {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "content": [diff, output]},
     )
     assert shown.splitlines() == [
-        "[ ] Preparing pending",
         "[ ] Edit a pending",
         "    /a",
         "    @@ -1,2 +1,2 @@",
         "     x",
         "    -y",
         "    +z",
-        "[>] Edit a in progress",
-        "[x] Edit a completed",
+        "[>] Edit a, all of it in progress",
+        "[x] Edit a, all of it completed",
         "    done",
     ]
+
+
+def test_a_question_about_a_call() -> None:
+    """A call that was not shown yet is shown by its question, and one that was is not shown again."""
+    for announced in ({}, {"rawInput": {"file_path": "/a"}}):
+        view = View(PLAIN)
+        call = {"toolCallId": "t", "title": "Edit a", "status": "pending"}
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        shown = view.update({"sessionUpdate": "tool_call", **call, **announced})
+        shown += view.question({"toolCall": {"toolCallId": "t", "rawInput": {"file_path": "/a"}}, "options": options})
+        shown += view.update({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"})
+        lines = ["? Edit a", "  1) Yes", "[x] Edit a completed"]
+        assert shown.splitlines() == (["[ ] Edit a pending", *lines] if announced else lines)
 
 
 def test_a_new_file_is_all_additions() -> None:
@@ -409,7 +422,7 @@ def test_typed_prompts_are_sent_until_ctrl_d(agent: list[str]) -> None:
         agent, ("> ", Typed("print:one")), ("> ", Typed("  ")), ("> ", Typed("print:two")), ("> ", NoMoreInput())
     )
     assert code == 0
-    assert text == "> one\n> > two\n> \n"
+    assert text == "starting Claude Code...\n> one\n> > two\n> \n"
 
 
 def test_piped_prompts_are_sent_until_the_end_of_the_file(agent: list[str]) -> None:
@@ -425,7 +438,7 @@ def test_piped_prompts_are_sent_until_the_end_of_the_file(agent: list[str]) -> N
 
 
 def test_a_prompt_typed_during_a_turn_waits_for_its_end(agent: list[str]) -> None:
-    """What is typed while a turn runs is said to wait, and is sent after it."""
+    """What is typed while a turn runs is said to wait; a cancel of the turn drops it, and says that, too."""
     code, text = converse(
         agent,
         ("> ", Typed("slow")),
@@ -435,7 +448,8 @@ def test_a_prompt_typed_during_a_turn_waits_for_its_end(agent: list[str]) -> Non
         ("now", NoMoreInput()),
     )
     assert code == 0
-    assert "later" not in text
+    assert "(cancelling)\n(not sent: print:later)\n" in text
+    assert "\nlater\n" not in text
 
 
 def test_a_waiting_prompt_is_shown_when_it_is_sent(agent: list[str]) -> None:
@@ -572,7 +586,7 @@ def test_ctrl_c_without_a_terminal_ends_after_the_turn(agent: list[str]) -> None
     """In a script Ctrl-C cancels the turn, drops the prompts behind it and gives 130."""
     code, text = converse(agent, ("working", Interrupted()), prompts=["slow", "print:next"], terminal=False)
     assert code == 130
-    assert text.endswith("(cancelling)\n(stopped: cancelled)\n")
+    assert text.endswith("(cancelling)\n(not sent: print:next)\n(stopped: cancelled)\n")
 
 
 def test_ctrl_d_during_a_turn_ends(agent: list[str]) -> None:
@@ -783,6 +797,17 @@ def test_offline_the_agent_is_pointed_at_the_scripted_model(agent: list[str]) ->
     assert url.startswith("http://127.0.0.1:")
     assert not Path(home).exists()
     assert Path(home).name == "home"
+
+
+def test_offline_reads_prompts_from_a_pipe(agent: list[str]) -> None:
+    """Prompts that are piped are sent offline, too; the demonstration is for an input without any."""
+    done = run(agent, "--offline", stdin=b"print:one\n\nprint:two\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().splitlines() == ["> print:one", "one", "> print:two", "two"]
+    for nothing in (None, b"", b"\n \n"):
+        shown = run(agent, "--offline", stdin=nothing).stdout.decode()
+        assert shown.startswith("A demonstration")
+        assert "> What is in greeting.py?" in shown
 
 
 def test_offline_permission_is_given_once(agent: list[str]) -> None:

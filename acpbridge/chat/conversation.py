@@ -38,9 +38,10 @@ _CAPABILITIES: Final = {
 class Conversation:
     """One session with an agent.
 
-    `prompts` are sent first, one turn after the other; then, while `input_open`, what is typed. With a `terminal` the
-    person answers the questions; without one each is answered with `verdict`, which is said. `login_command` starts the
-    agent, for the advice to log in.
+    `prompts` are sent first, one turn after the other; then, while `input_open`, what is typed; and what `otherwise`
+    gives where nothing was typed before the end of the input. With a `terminal` the person answers the questions;
+    without one each is answered with `verdict`, which is said. `login_command` starts the agent, for the advice to log
+    in.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Conversation:
         input_open: bool,
         verdict: Verdict = "reject_once",
         login_command: Sequence[str] = ("acpbridge",),
+        otherwise: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._client = client
         self._view = view
@@ -65,6 +67,8 @@ class Conversation:
         self._input_open = input_open
         self._verdict = verdict
         self._login_command = login_command
+        self._otherwise = otherwise
+        self._prompted = bool(self._prompts)
         self._auth_methods: Sequence[Mapping[str, Any]] = ()
         self._waiting: dict[int, Callable[[Outcome], None]] = {}
         self._session: str | None = None
@@ -80,6 +84,8 @@ class Conversation:
 
     def run(self) -> int:
         """Hold the conversation; the exit code. The client is left open."""
+        if self._terminal:
+            self._write(self._view.starting())
         client_info = {"name": "acpbridge-chat", "title": "acpbridge chat", "version": "1"}
         self._call(
             "initialize",
@@ -247,6 +253,7 @@ class Conversation:
         if self._questions:
             self._chosen(text)
             return
+        self._prompted = self._prompted or bool(text.strip())
         if not text.strip():
             self._advance()
         elif self._terminal and self._session is not None and not self._in_turn:
@@ -260,6 +267,8 @@ class Conversation:
     def _no_more_input(self) -> None:
         self._input_open = False
         if not self._terminal:
+            if not self._prompted:
+                self._prompts.extend(self._otherwise())
             self._advance()
             return
         self._cancel()
@@ -275,10 +284,11 @@ class Conversation:
         elif self._cancelling:
             self._write(self._view.note("(still cancelling; Ctrl-D ends)"))
         else:
+            dropped = [f"(not sent: {prompt})" for prompt in self._prompts]
             self._prompts.clear()
             if not self._terminal:
                 self._input_open, self._code = False, 130
-            self._write(self._view.note("(cancelling)"))
+            self._write(self._view.note("\n".join(["(cancelling)", *dropped])))
             self._cancel()
 
     def _cancel(self) -> None:

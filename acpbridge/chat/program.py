@@ -55,8 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="acpbridge chat",
         description="Talk to the agent at this terminal, as an editor would.",
-        epilog="Ctrl-C cancels the running turn, Ctrl-D ends. Without a terminal, permission is refused (with "
-        "--offline: allowed once), and the program ends after the last turn.",
+        epilog="Ctrl-C cancels the running turn, Ctrl-D ends. Without a terminal each line of stdin is a prompt, "
+        "permission is refused (with --offline: allowed once), and the program ends after the last turn.",
     )
     parser.add_argument(
         "--offline",
@@ -73,6 +73,7 @@ def _chat(options: argparse.Namespace, command: Sequence[str]) -> int:
     terminal = sys.stdin is not None and sys.stdin.isatty()
     prompts: tuple[str, ...] = (" ".join(options.prompt),) if options.prompt else ()
     environment: Mapping[str, str] | None = None
+    otherwise: Callable[[], tuple[str, ...]] = tuple
     view, write = View(_style()), _writer()
     with ExitStack() as stack:
         if options.offline:
@@ -80,15 +81,22 @@ def _chat(options: argparse.Namespace, command: Sequence[str]) -> int:
                 write(view.problem("--offline works in a temporary directory of its own: leave out --cwd."))
                 return 2
             setting = stack.enter_context(offline())
-            if not prompts:
+            cwd, environment = setting.cwd, setting.environment
+
+            def demonstration() -> tuple[str, ...]:
                 write(view.note(_DEMONSTRATION))
-            cwd, environment, prompts = setting.cwd, setting.environment, prompts or setting.prompts
+                return setting.prompts
+
+            if terminal or sys.stdin is None:
+                prompts = prompts or demonstration()
+            else:
+                otherwise = demonstration
         else:
             cwd = (options.cwd or Path()).resolve()
             if not cwd.is_dir():
                 write(view.problem(f"There is no directory {cwd}."))
                 return 2
-        # In a pipeline with a prompt, or offline, stdin is not ours to read.
+        # In a pipeline with a prompt stdin is not ours to read.
         reads_input = terminal or not prompts
         if reads_input and sys.stdin is None:
             write(view.problem(_NOTHING_TO_READ))
@@ -108,6 +116,7 @@ def _chat(options: argparse.Namespace, command: Sequence[str]) -> int:
             input_open=reads_input,
             verdict="allow_once" if options.offline else "reject_once",
             login_command=command,
+            otherwise=otherwise,
         )
         stack.callback(client.close)
         with _signals(client.post):

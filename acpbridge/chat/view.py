@@ -60,7 +60,7 @@ _SYMBOLS: Final[Mapping[str, tuple[str, str]]] = {
 class _Tool:
     title: str = "(unnamed tool)"
     status: str = "pending"
-    shown: tuple[str, str] | None = None
+    shown: str | None = None  # the status that it was last shown with
     diffs: set[int] = attrs.Factory(set)
 
 
@@ -89,9 +89,11 @@ class View:
             for number, option in enumerate(options(params), 1)
         ]
         call = _dict(params.get("toolCall"))
+        tool = self._of(call)
+        if tool.status == "pending":
+            tool.shown = tool.status  # the question itself says what it is about
         shown = self._tool(call)
-        title = self._tools[_str(call.get("toolCallId"))].title
-        return shown + self.block(self._style.bold(f"? {title}"), *lines)
+        return shown + self.block(self._style.bold(f"? {tool.title}"), *lines)
 
     def block(self, *lines: str) -> str:
         """Lines of the program's own, from the start of a line on."""
@@ -103,6 +105,10 @@ class View:
     def note(self, text: str) -> str:
         """A remark of the program's own."""
         return self.block(self._style.dim(clean(text)))
+
+    def starting(self) -> str:
+        """The agent is being started: it takes a moment in which nothing else is to be seen."""
+        return self.note(f"starting Claude Code{'…' if self._style.unicode else '...'}")
 
     def problem(self, text: str) -> str:
         """A message about a failure; it may contain what the agent said."""
@@ -138,14 +144,24 @@ class View:
         self._at_line_start = text.endswith("\n")
         return start + paint(text)
 
-    def _tool(self, call: Mapping[str, Any]) -> str:
-        """A `tool_call`, a `tool_call_update`, or the tool call of a question: what is new about it."""
+    def _of(self, call: Mapping[str, Any]) -> _Tool:
+        """What is known of a tool call, with what this message says of it."""
         tool = self._tools.setdefault(_str(call.get("toolCallId")), _Tool())
         tool.title = clean(_str(call.get("title"))).replace("\n", " ") or tool.title
         tool.status = _str(call.get("status")) or tool.status
+        return tool
+
+    def _tool(self, call: Mapping[str, Any]) -> str:
+        """A `tool_call`, a `tool_call_update`, or the tool call of a question: what is new about it.
+
+        While it is pending it is shown once, when its input begins to be known: before that its title is a placeholder,
+        and after that it only becomes longer.
+        """
+        tool = self._of(call)
         lines: list[str] = []
-        if tool.shown != (tool.title, tool.status):
-            tool.shown = (tool.title, tool.status)
+        known = bool(call.get("rawInput")) or bool(_dicts(call.get("content"))) or tool.status != "pending"
+        if tool.shown != tool.status and known:
+            tool.shown = tool.status
             lines.append(f"{self._mark(tool.status)} {tool.title} {self._style.dim(tool.status.replace('_', ' '))}")
         for item in _dicts(call.get("content")):
             lines.extend(self._tool_content(tool, item))
