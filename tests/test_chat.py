@@ -833,6 +833,7 @@ def test_a_reader_that_goes_away_is_no_crash(agent: list[str]) -> None:
 
 
 if sys.platform != "win32":
+    import termios
 
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
     def test_signals_at_a_terminal(agent: list[str], number: signal.Signals, code: int) -> None:
@@ -854,6 +855,48 @@ if sys.platform != "win32":
             process.stderr.close()
             assert process.wait() == code
         os.close(keyboard)
+
+    def test_lines_are_edited_at_a_terminal(agent: list[str]) -> None:
+        """At a terminal a line is edited, and the ones before it come back; what is typed in the middle of a turn, or
+        stands there at a Ctrl-C, is not lost unseen; afterwards the terminal is as it was."""
+        keyboard, terminal = os.openpty()
+        before = termios.tcgetattr(terminal)
+        process = subprocess.Popen(
+            program(agent),
+            stdin=terminal,
+            stdout=terminal,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+        )
+        assert process.stderr is not None
+        with process, killed_at_the_end(process), process.stderr as errors:
+            for keys, shown in (
+                (b"", b"starting Claude Code"),
+                (b"", b"> "),
+                (b"print:ona\x7fe\r", b"one\r\n> "),
+                (b"\x1b[A\r", b"one\r\none\r\n> "),
+                (b"edit\r", b"Your choice (1-3): "),
+                (b"1\r", b"The answer was yes\r\n> "),
+                (b"\x1b[A\x1b[A\x7f\x7f\x7ftwo\r", b"two\r\ntwo\r\n> "),
+                (b"slow\r", b"working"),
+                (b"print:later\n", b"(sent when this turn has ended)"),
+            ):
+                os.write(keyboard, keys)
+                read_until(keyboard, shown)
+            process.send_signal(signal.SIGINT)
+            read_until(keyboard, b"(not sent: print:later)\r\n(stopped: cancelled)\r\n> ")
+            os.write(keyboard, b"print:ha")
+            read_until(keyboard, b"print:ha")
+            process.send_signal(signal.SIGINT)
+            read_until(keyboard, b"(nothing runs; Ctrl-D ends)\r\n> print:ha")
+            os.write(keyboard, b"lf\r")
+            read_until(keyboard, b"\nhalf\r\n> ")
+            os.write(keyboard, b"\x04")
+            assert errors.read() == b""
+            assert process.wait() == 0
+        assert termios.tcgetattr(terminal) == before
+        os.close(keyboard)
+        os.close(terminal)
 
     def read_until(fd: int, text: bytes) -> None:
         seen = b""

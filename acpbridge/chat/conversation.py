@@ -41,7 +41,7 @@ class Conversation:
     `prompts` are sent first, one turn after the other; then, while `input_open`, what is typed; and what `otherwise`
     gives where nothing was typed before the end of the input. With a `terminal` the person answers the questions;
     without one each is answered with `verdict`, which is said. `login_command` starts the agent, for the advice to log
-    in.
+    in. `invite` shows a marker behind which the person types; without it the marker is written.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class Conversation:
         verdict: Verdict = "reject_once",
         login_command: Sequence[str] = ("acpbridge",),
         otherwise: Callable[[], Iterable[str]] = tuple,
+        invite: Callable[[str], None] | None = None,
     ) -> None:
         self._client = client
         self._view = view
@@ -68,6 +69,7 @@ class Conversation:
         self._verdict = verdict
         self._login_command = login_command
         self._otherwise = otherwise
+        self._invite = invite or write
         self._prompted = bool(self._prompts)
         self._auth_methods: Sequence[Mapping[str, Any]] = ()
         self._waiting: dict[int, Callable[[Outcome], None]] = {}
@@ -161,7 +163,7 @@ class Conversation:
         elif not self._input_open:
             self._exit = self._code
         elif self._terminal:
-            self._write(self._view.marker())
+            self._invite(self._view.marker())
 
     def _send(self, prompt: str) -> None:
         self._in_turn, self._cancelling = True, False
@@ -204,7 +206,7 @@ class Conversation:
     def _show_question(self) -> None:
         for params in self._questions.values():
             self._write(self._view.question(params))
-            self._write(self._view.marker(f"Your choice (1-{len(options(params))}): "))
+            self._invite(self._view.marker(f"Your choice (1-{len(options(params))}): "))
             return
 
     def _decide(self, request: RequestId, params: Mapping[str, Any]) -> None:
@@ -224,7 +226,7 @@ class Conversation:
         # Nobody means a longer number, and Python refuses to read one of some thousand digits.
         number = int(text) if len(text) < 10 and text.strip().isdecimal() else 0
         if not 1 <= number <= len(choices):
-            self._write(self._view.marker(f"Please enter a number from 1 to {len(choices)}: "))
+            self._invite(self._view.marker(f"Please enter a number from 1 to {len(choices)}: "))
             return
         del self._questions[request]
         self._client.respond(request, _selected(choices[number - 1]))

@@ -16,11 +16,11 @@ from typing import Final
 
 from loguru import logger
 
-from acpbridge.chat.client import Client, Interrupted, NoMoreInput, Posted, Terminated, Typed
+from acpbridge.chat.client import Client, Interrupted, Posted, Terminated
 from acpbridge.chat.conversation import Conversation
+from acpbridge.chat.keyboard import keyboard
 from acpbridge.chat.offline import offline
 from acpbridge.chat.view import Style, View, clean
-from acpbridge.stdio import LineReader
 
 # -P: the directory that one chats in must not be searched for modules, or a project with a json.py of its own would run
 # as a part of the agent.
@@ -106,6 +106,7 @@ def _chat(options: argparse.Namespace, command: Sequence[str]) -> int:
         except OSError as problem:
             write(view.problem(f"The agent cannot be started: {problem}\nCommand: {shlex.join(command)}"))
             return 1
+        typing = keyboard(client.post, write)
         conversation = Conversation(
             client,
             view,
@@ -117,11 +118,13 @@ def _chat(options: argparse.Namespace, command: Sequence[str]) -> int:
             verdict="allow_once" if options.offline else "reject_once",
             login_command=command,
             otherwise=otherwise,
+            invite=typing.invite,
         )
         stack.callback(client.close)
         with _signals(client.post):
             if reads_input:
-                _read_keyboard(client.post)
+                typing.start()
+                stack.callback(typing.close)
             code = conversation.run()
             ended = client.close()
         if conversation.agent_gone:
@@ -155,18 +158,6 @@ def _writer() -> Callable[[str], None]:
             stream.flush()
 
     return write
-
-
-def _read_keyboard(post: Callable[[Posted], None]) -> None:
-    """Post what is typed, or stands in the file that is stdin, from a thread that may outlive the conversation."""
-    encoding = getattr(sys.stdin, "encoding", None) or "utf-8"
-    # Not sys.stdin: a thread that is blocked in it makes the interpreter crash when it ends.
-    LineReader(
-        open(0, "rb", closefd=False),  # noqa: SIM115
-        on_line=lambda line: post(Typed(line.decode(encoding, "replace"))),
-        on_oversized=lambda length: logger.warning("a line of more than {} bytes is no prompt", length),
-        on_eof=lambda: post(NoMoreInput()),
-    ).start()
 
 
 @contextmanager
