@@ -298,5 +298,6 @@ def test_calls() -> None:
         "mcp_reconnect": ("serverName",),
         "mcp_toggle": ("serverName", "enabled"),
         "mcp_authenticate": ("serverName",),
+        "get_settings": (),
         "get_usage": (),
     }

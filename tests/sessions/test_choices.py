@@ -15,7 +15,7 @@ from acpbridge.sessions.choices import Choices
 from acpbridge.sessions.failures import RequestRefused
 from acpbridge.sessions.fingerprint import fingerprint
 from middleware import acp
-from middleware.messages import Message, Notice, SessionModes, Update
+from middleware.messages import Message, ModelNames, Notice, SessionModes, Update
 from tests.sessions.writing import SESSION, Transcript
 
 EFFORTS = {"supportsEffort": True, "supportedEffortLevels": ["low", "high"]}
@@ -257,7 +257,7 @@ def test_begun_with_a_model_without_auto(settings: dict[str, Any], wish: str | N
         assert await choices.without_auto(wish) == (mode != "default")
         assert (claude.mode, choices.chosen.mode) == (mode, mode)
 
-    fed = [each for each in _play(play, **settings) if not isinstance(each, SessionModes)]
+    fed = [each for each in _play(play, **settings) if not isinstance(each, SessionModes | ModelNames)]
     assert _kinds(fed) == (["Notice"] if mode != "default" else [])
 
 
