@@ -1,7 +1,7 @@
-"""One session at the agent end: a Claude Code and what of ours is said to it.
+"""One session at the agent end: which Claude Code it has, one after the other, and what passes between it and us.
 
-Makes frames of the messages that reach the agent end, and messages of frames. Which prompt a result belongs to, what a
-cancel means and who is asked is decided in the stages; here is only the wire. Runs on the SDK loop.
+What is said to one Claude Code, and how, is `instance`'s business; what waits while there is none, `absence`'s. Which
+prompt a result belongs to, what a cancel means and who is asked is decided in the stages. Runs on the SDK loop.
 """
 
 from __future__ import annotations
@@ -33,16 +33,12 @@ from middleware.messages import (
 
 from . import control
 from .absence import Absence, HeldPrompts, ended_unexpectedly
-from .asks import OpenAsks
 from .calls import CALLS
-from .echoes import Echoes
 from .events import commands_in, messages_of
 from .flow_control import FlowControl
-from .given import GivenPrompts
-from .interrupts import dropped_by
+from .instance import Instance
 from .options import SessionOptions
 from .process import ClaudeProcess
-from .prompts import user_message
 from .restart import Sleep, start_again
 from .successor import Carried, Predecessor
 from .tap import Frame
@@ -97,12 +93,9 @@ class ClaudeSession:
     settle: Callable[[str], Awaitable[None]] = _nothing_to_settle
     sleep: Sleep | None = None
     info: dict[str, Any] = attrs.field(factory=dict, init=False)  # its answer to the handshake
-    _process: ClaudeProcess = attrs.field(init=False)
-    _asks: OpenAsks = attrs.field(init=False)
+    _claude: Instance = attrs.field(init=False)
     _closing: bool = attrs.field(default=False, init=False)
     _absence: Absence | None = attrs.field(default=None, init=False)  # while there is no Claude Code to talk to
-    _echoes: Echoes = attrs.field(factory=Echoes, init=False)
-    _given: GivenPrompts = attrs.field(factory=GivenPrompts, init=False)  # to this one
     _twice: set[str] = attrs.field(factory=set, init=False)  # prompts that were given a second time
     _held: HeldPrompts = attrs.field(factory=HeldPrompts, init=False)
     _renewals: int = attrs.field(default=0, init=False)  # that wait for their time
@@ -112,44 +105,42 @@ class ClaudeSession:
         self._take_process()
 
     def _take_process(self) -> None:
-        process = self._process = ClaudeProcess(
+        process = ClaudeProcess(
             self.options.sdk,
             initialize={**control.INITIALIZE, **self.options.initialize},
             on_frame=lambda frame: self._frame_of(process, frame),
             flow=self.flow.wait,
             watcher=self.watcher,
         )
-        self._asks = OpenAsks(self.name, self.cwd, process.send)
+        self._claude = Instance(self.name, self.cwd, process)
 
     @property
     def last_words(self) -> str:
         """The end of what Claude Code wrote to stderr, at most 500 characters: what a start that failed says of it."""
-        return "\n".join(self._process.stderr).strip()[-500:]
+        return self._claude.last_words
 
     async def start(self) -> dict[str, Any]:
         """Start Claude Code; its answer to the handshake. Raises `ClaudeSDKError`."""
-        self.info = info = await self._process.start()
+        self.info = info = await self._claude.process.start()
         self.feed(Commands(session=self.name, commands=commands_in(info)))
         return info
 
     async def close(self) -> None:
         """End Claude Code: what runs is stopped first, so that it need not be killed."""
         self._closing = True
-        if self._absence is None:
-            self._process.request("interrupt", cancel_queued=True).add_done_callback(_ignore)
-        await self._process.close()
+        await self._claude.close(stop=self._absence is None)
 
     # ------------------------------------------------------------------------------------------ toward Claude Code
 
     @property
     def process_id(self) -> int | None:
         """Claude Code's; None when it does not run."""
-        return None if self._absence is not None else self._process.tap.process_id
+        return None if self._absence is not None else self._claude.process.tap.process_id
 
     @property
     def has_prompts(self) -> bool:
         """Whether Claude Code was given prompts that are not over."""
-        return bool(self._given.running or self._given.waiting)
+        return bool(self._claude.given.running or self._claude.given.waiting)
 
     def prompt(self, message: Prompt) -> None:
         if self._absence is not None or self._renewals:
@@ -158,11 +149,7 @@ class ClaudeSession:
             if self._absence is not None:
                 self._revive(self._absence)
             return
-        self._give(message)
-
-    def _give(self, message: Prompt) -> None:
-        self._given.give(message)
-        self._process.send(user_message(message))
+        self._claude.give(message)
 
     async def request(self, subtype: str, **members: Any) -> Any:
         """Make a control request, of a Claude Code that is started again first where it has died.
@@ -173,13 +160,7 @@ class ClaudeSession:
         """
         if self._absence is not None:
             await self._end_of(self._absence)
-        if subtype != "set_model":
-            return await self._process.request(subtype, **members)
-        self._echoes.change_begins()
-        try:
-            return await self._process.request(subtype, **members)
-        finally:
-            self._echoes.change_ends()
+        return await self._claude.request(subtype, **members)
 
     async def renew(self, rest: Callable[[], Awaitable[None]], stays: Callable[[], bool] = lambda: False) -> bool:
         """Have a new Claude Code take over, as `again` says then; prompts that come from now on are for that one.
@@ -202,7 +183,7 @@ class ClaudeSession:
                 await rest()
             absence = self._absence
             if absence is None and not stays():
-                given = self._given
+                given = self._claude.given
                 absence = self._leave()
                 self._held.put_first(given.late)
                 self.feed(AgentGone(session=self.name, prompts=()))  # its work in the background ends with it
@@ -222,7 +203,7 @@ class ClaudeSession:
 
     def _leave(self, old: Predecessor | None = None) -> Absence:
         """From now on there is no Claude Code: what it was given and asked is over."""
-        self._asks, self._given = OpenAsks(self.name, self.cwd, self._process.send), GivenPrompts()
+        self._claude = self._claude.left()
         self._absence = Absence(self.name, self.feed, self._held, old)
         return self._absence
 
@@ -239,12 +220,12 @@ class ClaudeSession:
     async def _fill(self, absence: Absence, start: Callable[[], Awaitable[None]]) -> None:
         """Have `start` bring another Claude Code, and give it what waits; without one the absence goes on."""
         try:
-            prompts = await absence.end(start, self._death)
+            prompts = await absence.end(start, lambda error: self._claude.death(error))
             if prompts is not None:
                 logger.info("session {}: there is a Claude Code again", self.name)
                 self._absence = None
                 for prompt in prompts:
-                    self._give(prompt)
+                    self._claude.give(prompt)
                 self._give_held()
         finally:
             absence.old = absence.filling = None
@@ -257,10 +238,9 @@ class ClaudeSession:
         await self.restore()
 
     async def _start_again(self) -> None:
-        await self._process.close()
+        await self._claude.process.close()
         if self._closing:
             raise ClaudeSDKError("the session is closed")
-        self._echoes = Echoes()
         self._take_process()
         await self.start()
 
@@ -272,10 +252,10 @@ class ClaudeSession:
             failure = Failure.internal("Claude Code has ended")
             self.feed(AgentReply(session=self.name, call=message.call, failure=failure))
             return
-        old = Predecessor(self.name, message, self._process, self._given, self._asks)
-        stopped = old.drop(self._given.stopped)
+        old = Predecessor(self.name, message, self._claude)
+        stopped = old.drop(self._claude.given.stopped)
         absence = self._leave(old)
-        self._held.add(*old.prompts.waiting)
+        self._held.add(*old.claude.given.waiting)
         self.feed(SessionRestarted(session=self.name))
         if stopped:
             self.feed(Interrupted(session=self.name, dropped=stopped))
@@ -289,63 +269,45 @@ class ClaudeSession:
         await start_again(self._start_again, self.name, self.sleep)
         await self.settle(mode)
 
-    def _death(self, error: Exception) -> dict[str, Any]:
-        """What is known of the end of a Claude Code."""
-        code = getattr(error, "exit_code", None)
-        code = self._process.tap.exit_code if code is None else code
-        return {"exitCode": code, "stderr": "\n".join(self._process.stderr)}
-
     def interrupt(self, message: Interrupt) -> None:
-        """Drop what is queued, then stop what runs: in this order on one wire (examples/facts 5 to 7).
-
-        Both ways of dropping are used, since which of them works depends on Claude Code's version.
-        """
+        """Stop what runs; of what waits, drop what is named."""
         dropped = self._held.drop(message.drop)
         if self._absence is not None:
             self.feed(Interrupted(session=self.name, dropped=(*self._absence.drop(message.drop), *dropped)))
             return
-        self._given.stop(message.drop)
+        self._claude.given.stop(message.drop)
         self.flow.open()
-        given = [prompt for prompt in message.drop if prompt not in dropped]
-        drops = {prompt: self._process.request("cancel_async_message", message_uuid=prompt) for prompt in given}
-        stop = self._process.request("interrupt", cancel_queued=True)
-        self.spawn(self._receipt(dropped, drops, stop), f"interrupt of {self.name}")
+        receipts = self._claude.interrupt(prompt for prompt in message.drop if prompt not in dropped)
+        self.spawn(self._receipt(dropped, receipts), f"interrupt of {self.name}")
+
+    async def _receipt(self, held: tuple[str, ...], receipts: Awaitable[tuple[str, ...]]) -> None:
+        dropped = await receipts
+        self.flow.release()
+        self.feed(Interrupted(session=self.name, dropped=(*held, *dropped)))
 
     def stop_task(self, message: StopTask) -> None:
-        """Ask Claude Code to stop a task; its frames tell how it ended."""
-        if self._absence is not None:
-            return  # its tasks have ended with it
-        self._process.request("stop_task", task_id=message.task).add_done_callback(self._stop_taken)
-
-    def _stop_taken(self, answer: asyncio.Future[Any]) -> None:
-        if not answer.cancelled() and (error := answer.exception()) is not None:
-            logger.warning("session {}: a task was not stopped: {}", self.name, error)
+        """Ask Claude Code to stop a task; of one that has ended its tasks have, too."""
+        if self._absence is None:
+            self._claude.stop_task(message)
 
     async def call(self, message: AgentCall) -> Any:
         """Make a control request for a stage. Raises `ControlError` or `ClaudeSDKError`."""
         arguments = {name: message.arguments[name] for name in CALLS[message.name] if name in message.arguments}
         return await self.request(message.name, **arguments)
 
-    async def _receipt(
-        self, held: tuple[str, ...], drops: dict[str, asyncio.Future[Any]], stop: asyncio.Future[Any]
-    ) -> None:
-        dropped = await dropped_by(self.name, drops, stop)
-        self.flow.release()
-        self.feed(Interrupted(session=self.name, dropped=(*held, *dropped)))
-
     def answer(self, message: Answer) -> None:
         """Answer an ask; one that was withdrawn meanwhile is not wanted any more."""
         old = None if self._absence is None else self._absence.old
-        if not self._asks.answer(message) and old is not None:
+        if not self._claude.answer(message) and old is not None:
             old.answer(message)
 
     # ------------------------------------------------------------------------------------------ from Claude Code
 
     def _frame_of(self, process: ClaudeProcess, frame: Frame) -> None:
         old = None if self._absence is None else self._absence.old
-        if old is not None and process is old.process:
+        if old is not None and process is old.claude.process:
             old.take(frame)
-        elif process is self._process:
+        elif process is self._claude.process:
             self._frame(frame)
 
     def _frame(self, frame: Frame) -> None:
@@ -354,39 +316,23 @@ class ClaudeSession:
         if frame.get("type") == "stream_event":  # thousands in a turn, and only the stages care
             self.feed(*messages_of(self.name, frame))
             return
-        self._given.observe(frame)
-        if not self._echoes.hides(frame):
-            self.feed(*self._carried.messages(self._messages(frame)), *self.observe(frame))
+        messages = self._claude.messages(frame) if frame.get("type") != "__closed__" else self._ended(frame["error"])
+        if messages is not None:
+            self.feed(*self._carried.messages(messages), *self.observe(frame))
 
-    def _messages(self, frame: Frame) -> tuple[Message, ...]:
-        match frame.get("type"):
-            case "control_request":
-                return self._asks.asked(frame)
-            case "control_cancel_request":
-                return self._asks.withdrawn(frame)
-            case "__closed__":
-                return (self._ended(frame["error"]),)
-        return messages_of(self.name, frame)
-
-    def _ended(self, error: Exception) -> AgentGone:
-        given = self._given
+    def _ended(self, error: Exception) -> tuple[Message, ...]:
+        given = self._claude.given
         absence = self._leave()
         if self._closing:
-            return AgentGone(session=self.name)
+            return (AgentGone(session=self.name),)
         # What it was written but never took, since it was dead already, is its successor's: once.
         late = [prompt for prompt in given.late if prompt.prompt not in self._twice]
         self._twice = {prompt.prompt for prompt in late}
         self._held.add(*late)
         if late:
             self._revive(absence)
-        failure = ended_unexpectedly(self._death(error))
+        failure = ended_unexpectedly(self._claude.death(error))
         logger.error("session {}: Claude Code ended unexpectedly: {}", self.name, error)
-        self.spawn(self._process.close(), f"the end of {self.name}'s Claude Code")
+        self.spawn(self._claude.process.close(), f"the end of {self.name}'s Claude Code")
         prompts = tuple(prompt for prompt in given.names if prompt not in self._twice)
-        return AgentGone(session=self.name, failure=failure, prompts=prompts)
-
-
-def _ignore(answer: asyncio.Future[Any]) -> None:
-    """Nobody waits for this answer; its failure is not news either: Claude Code is being ended."""
-    if not answer.cancelled():
-        answer.exception()
+        return (AgentGone(session=self.name, failure=failure, prompts=prompts),)

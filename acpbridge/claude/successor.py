@@ -26,10 +26,8 @@ from middleware.messages import (
 )
 
 from . import control
-from .asks import OpenAsks
 from .events import messages_of
-from .given import GivenPrompts
-from .process import ClaudeProcess
+from .instance import Instance
 from .tap import Frame
 
 ENDS_WITHIN = 2.0
@@ -47,9 +45,7 @@ class Predecessor:
 
     session: str
     restart: RestartSession
-    process: ClaudeProcess
-    prompts: GivenPrompts
-    asks: OpenAsks
+    claude: Instance
     dropped: set[str] = attrs.field(factory=set)
     result: Result | None = attrs.field(default=None, init=False)
     _answered: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
@@ -58,7 +54,7 @@ class Predecessor:
     @property
     def running(self) -> list[str]:
         """The prompts that wait for the plan's end."""
-        return [prompt.prompt for prompt in self.prompts.running if prompt.prompt not in self.dropped]
+        return [prompt.prompt for prompt in self.claude.given.running if prompt.prompt not in self.dropped]
 
     def drop(self, prompts: Container[str]) -> tuple[str, ...]:
         """An interrupt names prompts: those of them that are not carried on."""
@@ -69,7 +65,7 @@ class Predecessor:
     def answer(self, message: Answer) -> None:
         """Only the answer to the plan itself is written: it ends the turn, and with it all other asks."""
         if isinstance(message, PermissionAnswer) and message.tool_use == self.restart.tool_use:
-            self.asks.answer(message)
+            self.claude.answer(message)
             self._answered.set()
 
     def take(self, frame: Frame) -> None:
@@ -83,7 +79,7 @@ class Predecessor:
                 self._answered.set()
                 self._over.set()
             case "control_request" if control.notices_of(self.session, frame) is not None:
-                self.process.send(control.noted(frame))  # its turn does not end without
+                self.claude.process.send(control.noted(frame))  # its turn does not end without
 
     async def end(self) -> None:
         """Wait until its turn has ended, so that its transcript is whole."""
@@ -101,7 +97,7 @@ class Predecessor:
         """
         text = f"Implement the following plan:\n\n{self.restart.plan}"
         content = (acp.TextContent(text=text),)
-        waits = [prompt for prompt in self.prompts.running if prompt.prompt in self.running]
+        waits = [prompt for prompt in self.claude.given.running if prompt.prompt in self.running]
         if waits:
             return (attrs.evolve(waits[-1], content=content, meta=None),)
         if self.dropped:
