@@ -53,6 +53,9 @@ _LIMIT = re.compile(r"\b(?:limit|usage)\b", re.IGNORECASE)
 
 _NOTHING_ASKED = "No response requested."
 
+_OF_THE_SESSION = UserMessage | Compaction
+"""What only the main thread's records can say."""
+
 Shown = UserMessage | Text | ToolCall | ToolCallUpdate | Update
 
 
@@ -70,8 +73,8 @@ class Replay:
         names: what the session calls the models that may answer in it.
         live: its Claude Code has run since before, so that commands in the background may go on.
 
-    When all pieces were taken, `told` are the subagents of which the client was told, by task, `traffic` what passed
-    between them, and `missing` how many there were of which nothing is left (the last two for child sessions only).
+    When all pieces were taken, `told` are the subagents of which the client was told, by task, and `traffic` is what
+    passed between them (for a client with child sessions only).
     """
 
     session: str
@@ -84,7 +87,6 @@ class Replay:
     names: Mapping[str, acp.SessionConfigSelectOption] = attrs.field(factory=dict)
     traffic: Traffic = attrs.field(factory=Traffic, init=False)
     told: list[str] = attrs.field(factory=list, init=False)
-    missing: int = attrs.field(default=0, init=False)
     _runner: StepRunner = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -125,7 +127,6 @@ class Replay:
         tasks = PastTasks(self.session)
         if self.profile.subagents:
             self.traffic = past_traffic.read(self.session, self.transcript, subagents)
-            self.missing = self.traffic.missing
             tasks.elsewhere = {subagent.task for subagent in subagents}
         for record in active_branch(self.transcript):
             messages = tasks.with_tasks(record, self._messages(record))
@@ -154,8 +155,9 @@ class Replay:
         yield list(past_subagents.begins(self.session, subagent))
         try:
             for record in subagent.records():
-                # What it was told first is in the call; nothing that stands in the person's place was the person's.
-                messages = [m for m in self._messages(record, subagent.call) if not isinstance(m, UserMessage)]
+                # What it was told first is in the call, nothing that stands in the person's place was the person's, and
+                # a compaction of its context is none of the session's.
+                messages = [m for m in self._messages(record, subagent.call) if not isinstance(m, _OF_THE_SESSION)]
                 yield messages
                 yield from self._begun(children, messages)
         except OSError as error:

@@ -57,7 +57,7 @@ async def load(end: AgentEnd, request: Request) -> acp.LoadSessionResponse:
         if found.transcript is not None:
             replay = await _replay(end, opened, found.transcript, live=opened is before)
             await _tell_subagents(end, opened, found.transcript, told=replay.told, traffic=replay.traffic)
-            opened.tell_missing_subagents(replay.missing, notices=end.profile.notices)
+            opened.tell_missing_subagents(replay.traffic.missing, notices=end.profile.notices)
     return acp.LoadSessionResponse(modes=opened.choices.mode_state, config_options=opened.choices.options)
 
 

@@ -55,7 +55,8 @@ class LiveSubagents:
         if message.state == "ended":
             known.ended = True
         elif known.ended and (message.subagent or message.status in ("running", "pending")):
-            known.ended = False  # resumed, which puts it into the background unless it says otherwise (S2)
+            # Resumed, which puts it into the background unless it says otherwise (S2).
+            known.ended = known.unlisted = False
             known.background = known.background if message.background is not None else True
         return True
 

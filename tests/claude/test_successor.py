@@ -322,3 +322,24 @@ def test_usage_goes_on() -> None:
     assert (again.usage.input, again.cost) == (5, 1.5)
     second = carried.after(None, ["p1"]).add(fresh)
     assert (second.usage.input, second.cost, second.model_usage["opus"]["inputTokens"]) == (5, 2.0, 20)
+
+
+def test_a_renewed_claude_code() -> None:
+    """A Claude Code that another one takes over from is gone, with all that it did in the background; the prompts are
+    the other's."""
+
+    async def scenario() -> None:
+        made = Scene()
+
+        async def again() -> SessionOptions:
+            return SessionOptions(ClaudeAgentOptions(), {})
+
+        made.session.again = again
+        await made.session.start()
+        old = FakeClaude.made
+        await made.session.renew()
+        assert FakeClaude.made is not old
+        assert made.all(AgentGone) == [AgentGone(session="s", prompts=())]
+        await made.close()
+
+    run(scenario())

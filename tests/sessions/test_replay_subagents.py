@@ -138,7 +138,7 @@ def test_launch_without_files(config: Path, raw: dict[str, Any]) -> None:
     main.result("L", "Async agent launched" if raw else "report")
     past = Past(main)
     assert past.lines == ["s: user go", "s: L completed"]
-    assert (past.replay.told, past.replay.missing) == ([], 1)
+    assert (past.replay.told, past.replay.traffic.missing) == ([], 1)
 
 
 def test_children_end_in_reverse(config: Path) -> None:
@@ -198,6 +198,27 @@ def test_what_nobody_said_to_a_child(config: Path) -> None:
         assert not any("note" in line or "interrupted" in line for line in past.lines)
 
 
+def test_compaction_of_a_child(config: Path) -> None:
+    """A child whose context was compacted is told as far as its transcript goes; the session's was not compacted."""
+    main = Transcript(config)
+    main.user("go")
+    _launch(main)
+    child = SubagentTranscript(main, "c", **_about())
+    child.said("do it")
+    child.answer("early")
+    child.record("system", parent=None, subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    child.said("This session goes on", isCompactSummary=True)
+    child.answer("late", message="msg_2")
+    for capabilities in (CHILDREN, {**CHILDREN, "session": {"compaction": {}}}):
+        assert Past(main, **capabilities).lines == [
+            "s: user go",
+            *BEGINS,
+            "c: opus",
+            "c: agent late",
+            "s: child c idle",
+        ]
+
+
 def test_fork(config: Path) -> None:
     """Of a fork its parent's conversation is not told again."""
     main = Transcript(config)
@@ -247,5 +268,5 @@ def test_flat(config: Path) -> None:
     main.result("lost", "report")
     past = Past(main, none={})
     assert [line for line in past.lines if line.startswith("s: M")] == ["s: M pending", "s: M completed"]
-    assert past.replay.missing == 0
+    assert past.replay.traffic.missing == 0
     assert {update["sessionId"] for update in past.updates} == {"s"}
