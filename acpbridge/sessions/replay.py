@@ -6,6 +6,15 @@ gives is final: the live pipeline passes it on wrapped (`Replayed`). So a replay
 stage takes it for something that happens.
 
 What was never the person's is not shown as the person's (`said`). Work in the background is `past_tasks`' business.
+
+What a client holds after a load is what it held before (tests/stdio/test_replay.py compares them), save for
+
+- commands that Claude Code runs by itself, with their output, notices, figures of tokens, and the word that `/clear`
+  has emptied the context: they are not in the conversation;
+- what an ask showed of a file on the disk, where the call then failed: only the ask knew it;
+- a plan that was told again with the next prompts, which is told once;
+- the id of a compaction, which is of a frame that no transcript has. What came before one is not told, as Claude has
+  only its summary and the messages that it kept.
 """
 
 from __future__ import annotations

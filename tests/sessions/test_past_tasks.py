@@ -68,7 +68,8 @@ def test_a_look_at_it_ends_nothing(config: Path) -> None:
     t.use("b", "TaskOutput", task_id="t")
     t.result("b", "so far", toolUseResult={"task_id": "t"})
     t.use("c", "TaskStop", task_id="t")
-    t.user([{"type": "tool_result", "tool_use_id": "c", "content": "no", "is_error": True}])
+    failed = [{"type": "tool_result", "tool_use_id": "c", "content": "no", "is_error": True}]
+    t.user(failed, toolUseResult={"task_id": "t", "task_type": "local_bash"})
     assert _ends(told(t, live=True)) == []
 
 
@@ -130,6 +131,14 @@ def test_what_is_no_end(config: Path, text: str) -> None:
     t = _begun(config)
     t.said(text, origin=BY_HARNESS)
     assert _ends(told(t, live=True)) == []
+
+
+def test_a_word_from_between(config: Path) -> None:
+    """What is told of a task before it ends does not keep its end from being told."""
+    t = _begun(config)
+    t.said(_notification(status="running", summary="half of it"), origin=BY_HARNESS)
+    t.said(_notification(), origin=BY_HARNESS)
+    assert [end["summary"] for end in _ends(told(t))] == ["It is built"]
 
 
 def test_the_persons_own_words(config: Path) -> None:
