@@ -17,7 +17,7 @@ import pytest
 from acpbridge.sessions.past_tasks import UNFINISHED
 from acpbridge.testing import Fail, Say, ScriptedModel, Step, Think, UseTool, Wait
 from tests.stdio.agent_process import AgentProcess, Message, wait_for_file
-from tests.stdio.mcp_client import PATIENT, server
+from tests.stdio.mcp_client import PATIENT, answer, elicitation, server
 from tests.stdio.talk import Talk
 from tests.stdio.told import calls, differences, told
 
@@ -33,9 +33,11 @@ RICH = {"_meta": {"terminal_output": True}, "plan": {}, "session": {"compaction"
 class Compared(Talk):
     """A session that is compared with its replay."""
 
-    def __init__(self, agent: AgentProcess, model: ScriptedModel, work: Path, mode: str | None = None) -> None:
-        self.servers = [server("srv")]
-        super().__init__(agent, model, work, mode=mode, mcpServers=self.servers, _meta=META)
+    def __init__(
+        self, agent: AgentProcess, model: ScriptedModel, work: Path, *, mode: str | None = None, meta: Message = META
+    ) -> None:
+        self.servers, self.meta = [server("srv")], meta
+        super().__init__(agent, model, work, mode=mode, mcpServers=self.servers, _meta=meta)
 
     def send(self, *blocks: Message) -> Message:
         """Prompt with these blocks; the answer."""
@@ -52,7 +54,7 @@ class Compared(Talk):
     def load(self) -> list[Message]:
         """What it holds after a load, which has no prompt among it."""
         begun = len(self.agent.seen)
-        params = {"sessionId": self.session, "cwd": str(self.work), "mcpServers": self.servers, "_meta": META}
+        params = {"sessionId": self.session, "cwd": str(self.work), "mcpServers": self.servers, "_meta": self.meta}
         answer = self.agent.answer(self.agent.request("session/load", params))
         assert "result" in answer, answer
         return told(self.agent, self.session, begun)
@@ -112,7 +114,10 @@ def turns(work: Path) -> dict[str, list[list[Step]]]:
 
 
 def choose(request: Message) -> str:
-    return "reject" if "refused" in json.dumps(request["params"]["toolCall"]) else "allow-once"
+    if "refused" in json.dumps(request["params"]["toolCall"]):
+        return "reject"
+    offered = {option["optionId"] for option in request["params"]["options"]}
+    return "exit-plan-default" if "exit-plan-default" in offered else "allow-once"
 
 
 @pytest.fixture(scope="module", params=[{}, RICH], ids=["plain", "rich"])
@@ -146,6 +151,78 @@ def test_all_there_is(client: AgentProcess, model: ScriptedModel, tmp_path: Path
     talk.close()
     same(before, talk.load())
     talk.close()
+
+
+def test_other_ways_of_working(model: ScriptedModel, tmp_path: Path) -> None:
+    """The same with an approved plan, a task list, a notebook, an answered question, agents in the foreground and
+    behind it, and a prompt that is taken into a turn that runs."""
+    meta = {"claudeCode": {"options": {"model": "claude-sonnet-4-5"}}}
+    with AgentProcess(model, tmp_path / "home") as agent:
+        agent.initialize({**RICH, "elicitation": {"form": {}}})
+        talk = Compared(agent, model, tmp_path / "work", mode="plan", meta=meta)
+        agent.choose = choose
+        (talk.work / "n.ipynb").write_text(json.dumps(NOTEBOOK))
+        talk.run([talk.planned()], [Say("I go on.")])
+        talk.run([UseTool("TaskCreate", {"subject": "build", "description": "build it"})], [Say("noted")])
+        talk.run([UseTool("TaskUpdate", {"taskId": "1", "status": "completed"})], [Say("done")])
+        talk.run([UseTool("Read", {"file_path": str(talk.work / "n.ipynb")})], [_cell(talk)], [Say("edited")])
+        _questioned(talk)
+        talk.run([_agent("in front", run_in_background=False)], [Say("It is back.")])
+        _behind(talk)
+        _steered(talk)
+        before = talk.live()
+        assert len(calls(before)) >= 8
+        talk.close()
+        same(before, talk.load())
+        talk.close()
+
+
+NOTEBOOK = {
+    "cells": [{"cell_type": "code", "id": "a", "source": "1", "metadata": {}, "outputs": [], "execution_count": None}],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+def _cell(talk: Compared) -> UseTool:
+    return UseTool("NotebookEdit", {"notebook_path": str(talk.work / "n.ipynb"), "cell_id": "a", "new_source": "2"})
+
+
+def _agent(prompt: str, **given: Any) -> UseTool:
+    about = {"description": f"go {prompt}", "prompt": prompt, "subagent_type": "general-purpose"}
+    return UseTool("Agent", {**about, **given})
+
+
+def _behind(talk: Compared) -> None:
+    """An agent that reports when the turn that began it has said its last word."""
+    gate = talk.model.gate()
+    talk.model.on("behind", [[Wait(gate), Say("the report")]], subagent=True)
+    prompt = talk.prompt([_agent("behind", run_in_background=True)], [Say("It works.")], [Say("It is back too.")])
+    talk.agent.chunk("It works.")
+    gate.open()
+    assert talk.result(prompt)["stopReason"] == "end_turn"
+    talk.agent.chunk("It is back too.")
+
+
+def _questioned(talk: Compared) -> None:
+    options = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
+    question = {"question": "Which one?", "header": "Pick", "multiSelect": False, "options": options}
+    prompt = talk.prompt([UseTool("AskUserQuestion", {"questions": [question]})], [Say("thanks")])
+    answer(talk.agent, elicitation(talk.agent), "accept", question_0="B")
+    assert talk.result(prompt)["stopReason"] == "end_turn"
+
+
+def _steered(talk: Compared) -> None:
+    """A prompt that comes while a command runs, and is taken into its turn."""
+    command = "touch runs; until [ -e go ]; do sleep 0.05; done"
+    first = talk.prompt([bash(command)], [Say("Both are done.")])
+    wait_for_file(talk.work / "runs")
+    second = talk.prompt([Say("never asked for")])
+    mode = {"sessionId": talk.session, "modeId": "default"}
+    talk.agent.answer(talk.agent.request("session/set_mode", mode))  # which Claude Code reads behind the prompt
+    (talk.work / "go").touch()
+    assert [talk.result(number)["stopReason"] for number in (first, second)] == ["end_turn", "end_turn"]
 
 
 def test_nobody_is_asked(client: AgentProcess, model: ScriptedModel, tmp_path: Path) -> None:

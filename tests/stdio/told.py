@@ -1,7 +1,7 @@
 """What a client holds of a conversation, however it was told: chunk by chunk as it happened, or in a replay.
 
 An item is a message, a tool call with all that was ever said of it, or an update of another kind, each where it first
-came. What a replay is not about (`NOW`) is left out.
+came. What a replay is not about (`NOW`) is left out, and a plan that is told again with the next prompt.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def told(agent: AgentProcess, session: str, begin: int = 0, end: int | None = No
                 grown[name] = {"is": "call" if "toolCallId" in update else kind}
                 items.append(grown[name])
             _learn(grown[name], update)
-        elif not items or items[-1] != (other := {"is": kind, **update}):
-            items.append(other)
+        elif {"is": kind, **update} != next((item for item in reversed(items) if item["is"] == kind), None):
+            items.append({"is": kind, **update})
     return items
 
 
