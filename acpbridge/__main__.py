@@ -12,6 +12,7 @@ from acpbridge.descriptors import guard_stdin, guard_stdout, write_all
 from acpbridge.handshake import early_answer
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from pathlib import Path
 
 EPILOG = """\
@@ -30,20 +31,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:
-        return _serve(None)
+        return _serve(None, hide_claude_auth=False)
     if "--cli" in given:
         from .cli import run
 
-        return run([word for word in given if word != "--cli"])
+        return run([word for word in given if word not in ("--cli", "--hide-claude-auth")])
     if "chat" in given[:3]:  # nothing but --log-file PATH can stand before it
         from .chat import main as chat
 
         place = given.index("chat")
         return chat([*given[:place], *given[place + 1 :]])
-    return _serve(_log_file(given))
+    chosen = _parsed(given)
+    return _serve(chosen.log_file, hide_claude_auth=chosen.hide_claude_auth)
 
 
-def _log_file(given: list[str]) -> Path | None:
+def _parsed(given: list[str]) -> Namespace:
     import argparse
     from pathlib import Path
 
@@ -56,17 +58,17 @@ def _log_file(given: list[str]) -> Path | None:
     parser.add_argument("-v", "--version", action="version", version=f"acpbridge {__version__}")
     parser.add_argument("--cli", action="store_true", help="run Claude Code itself with all other arguments")
     parser.add_argument("--log-file", type=Path, metavar="PATH", help="log to a file instead of stderr")
+    parser.add_argument("--hide-claude-auth", action="store_true", help="do not use claude.ai subscriptions")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     commands.add_parser("chat", help="try the agent in a terminal (acpbridge chat --help)", add_help=False)
-    chosen: Path | None = parser.parse_args(given).log_file
-    return chosen
+    return parser.parse_args(given)
 
 
-def _serve(log_file: Path | None) -> int:
+def _serve(log_file: Path | None, *, hide_claude_auth: bool) -> int:
     stdout, stdin = guard_stdout(), guard_stdin()
     # At the default of 5 ms one thread that computes makes a chain of hand-offs take tens of milliseconds.
     sys.setswitchinterval(0.0005)
-    early = early_answer(stdin)
+    early = early_answer(stdin, hide_claude_auth=hide_claude_auth)
     if early is not None:
         write_all(stdout, early[1])
 
@@ -78,7 +80,7 @@ def _serve(log_file: Path | None) -> int:
     except OSError as error:
         sys.stderr.write(f"acpbridge: {log_file} cannot be written: {error.strerror}; logging to stderr\n")
         log.configure()
-    bridge = Bridge(stdin, stdout, answered=early[0] if early is not None else None)
+    bridge = Bridge(stdin, stdout, answered=early[0] if early is not None else None, hide_claude_auth=hide_claude_auth)
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):  # SIGHUP is not there on Windows
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda number, frame: bridge.end())

@@ -8,12 +8,11 @@ last stage's thread and comes back at once. What a method of the client means is
 from __future__ import annotations
 
 import asyncio
-import functools
 import importlib
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from loguru import logger
@@ -40,7 +39,7 @@ from .claude.calls import CALLS
 from .claude.loop import SdkLoop
 from .claude.watch import Watcher
 from .sessions.failures import RequestRefused, failure_of
-from .sessions.identity import Identity
+from .sessions.identity import Identity, Probe
 
 if TYPE_CHECKING:
     from .claude.session import ClaudeSession
@@ -56,6 +55,7 @@ class AgentEnd:
         feed: puts messages into the pipeline; from any thread.
         has_room: whether the pipeline takes more.
         ask_claude: asks Claude Code who is signed in, see `sessions.identity`.
+        hide_claude_auth: claude.ai subscriptions are not used, see `sessions.claude_auth_guard`.
     """
 
     def __init__(
@@ -64,19 +64,20 @@ class AgentEnd:
         *,
         feed: Callable[..., None],
         has_room: Callable[[], bool],
-        ask_claude: Callable[[Watcher], Awaitable[Mapping[str, Any] | None]] | None = None,
+        ask_claude: Probe | None = None,
+        hide_claude_auth: bool = False,
     ) -> None:
         self.loop = loop
         self.feed = feed
         self.has_room = has_room
+        self.hide_claude_auth = hide_claude_auth
         self.sessions: dict[str, ClaudeSession] = {}
         self.open: dict[str, OpenSession] = {}
         self.route: Route | None = None  # of the client's provider
         self.gateway: Route | None = None  # that the client authenticated with
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.watcher = Watcher()
-        probe = functools.partial(ask_claude, self.watcher) if ask_claude is not None else None
-        self.identity = Identity(feed=feed, spawn=loop.spawn, probe=probe)
+        self.identity = Identity(feed=feed, spawn=loop.spawn, probe=ask_claude)
         self.closed = threading.Event()
         self._closing = False
         self.profile = ClientProfile()
@@ -147,11 +148,14 @@ class AgentEnd:
             self.feed(AgentReply(session=call.session, call=call.call, result=result))
 
     def _prompt(self, session: ClaudeSession, message: Prompt) -> None:
+        opened = self.open.get(message.session)
         try:
+            if opened is not None:
+                opened.check_account()
             session.prompt(message)
             self.identity.prompted()
-            if message.session in self.open:
-                self.open[message.session].prompted(message)
+            if opened is not None:
+                opened.prompted(message)
         except Exception as error:
             self.feed(RequestFailed(request=message.request, failure=failure_of(error, "session/prompt")))
 

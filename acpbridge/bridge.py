@@ -43,9 +43,12 @@ class Bridge:
         stdin: what the client writes.
         stdout: the descriptor of what it reads.
         answered: see `flow.pipeline`.
+        hide_claude_auth: claude.ai subscriptions are not used, see `sessions.claude_auth_guard`.
     """
 
-    def __init__(self, stdin: BinaryIO, stdout: int, answered: bytes | None = None) -> None:
+    def __init__(
+        self, stdin: BinaryIO, stdout: int, answered: bytes | None = None, *, hide_claude_auth: bool = False
+    ) -> None:
         self._in_flight = InFlight()
         self._ending: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._loop = SdkLoop()
@@ -54,9 +57,10 @@ class Bridge:
             feed=HandOver(self._loop, self._feed),
             has_room=lambda: self._in_flight.has_room,
             ask_claude=ask_claude,
+            hide_claude_auth=hide_claude_auth,
         )
         self._runner = ThreadRunner(
-            flow.pipeline(answered=answered),
+            flow.pipeline(answered=answered, hide_claude_auth=hide_claude_auth),
             to_client=self._write,
             to_agent=self._agent.accept,
             lanes=flow.LANES,

@@ -83,10 +83,12 @@ class ClientEnd(Stage):
 
     Args:
         answered: an `initialize` that has its answer already (`handshake.early_answer`).
+        hide_claude_auth: see `login.methods`.
         new_uuid: where the uuids of prompts come from.
     """
 
     answered: bytes | None = None
+    hide_claude_auth: bool = False
     new_uuid: Callable[[], str] = _new_uuid
     _peer: jsonrpc.Peer = attrs.field(factory=jsonrpc.Peer, init=False)
     _calls: dict[int, Ask] = attrs.field(factory=dict, init=False)  # by the id of our request to the client
@@ -160,7 +162,8 @@ class ClientEnd(Stage):
             capabilities=capabilities if isinstance(capabilities, dict) else {},
             name=asked.client_info.name if asked.client_info is not None else "",
         )
-        answer = self._peer.respond(request.id, handshake.result(request.params))
+        result = handshake.result(request.params, hide_claude_auth=self.hide_claude_auth)
+        answer = self._peer.respond(request.id, result)
         return (Written(data=answer), Initialized(profile=profile))
 
     def _notification(self, notification: jsonrpc.Notification) -> Outcome:

@@ -43,16 +43,17 @@ _PAST = (
 """The stages that what is past goes through: the others are about what happens now."""
 
 
-def pipeline(*, answered: bytes | None = None, strict: bool = False) -> Pipeline:
+def pipeline(*, answered: bytes | None = None, hide_claude_auth: bool = False, strict: bool = False) -> Pipeline:
     """The stages of one connection, client side first.
 
     Args:
         answered: the client's first line, when it is an `initialize` that has its answer already.
+        hide_claude_auth: see `login.methods`.
         strict: have illegal ACP raise instead of being logged.
     """
     return Pipeline(
         [
-            ClientEnd(answered=answered),
+            ClientEnd(answered=answered, hide_claude_auth=hide_claude_auth),
             stages.Validation(strict=strict),
             stages.Notices(),
             stages.AvailableCommands(),

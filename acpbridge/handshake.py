@@ -22,13 +22,15 @@ _BRACKETS = 128
 """A line with more opening brackets may be nested deeper than is accepted: `jsonrpc` decides about it."""
 
 
-def result(params: Any = None) -> dict[str, Any]:
+def result(params: Any = None, *, hide_claude_auth: bool = False) -> dict[str, Any]:
     """The result of `initialize`: what is true at this point, and nothing more.
 
     Args:
         params: the client's, as it wrote them; which ways to log in make sense depends on what it can do.
+        hide_claude_auth: see `login.methods`.
     """
-    capabilities = params.get("clientCapabilities") if isinstance(params, dict) else None
+    given = params.get("clientCapabilities") if isinstance(params, dict) else None
+    capabilities = given if isinstance(given, dict) else {}
     return {
         "protocolVersion": PROTOCOL_VERSION,
         "agentCapabilities": {
@@ -49,7 +51,7 @@ def result(params: Any = None) -> dict[str, Any]:
             "_meta": {"claudeCode": {"promptQueueing": True}, "authStatus": {}},
         },
         "agentInfo": {"name": "acpbridge", "title": "Claude Code", "version": __version__},
-        "authMethods": login.methods(capabilities if isinstance(capabilities, dict) else {}),
+        "authMethods": login.methods(capabilities, hide_claude_auth=hide_claude_auth),
     }
 
 
@@ -60,7 +62,7 @@ def version_asked(params: Any) -> Any:
     return int(digits) if digits.isdecimal() and len(digits) <= _DIGITS else asked
 
 
-def early_answer(stdin: BinaryIO) -> tuple[bytes, bytes] | None:
+def early_answer(stdin: BinaryIO, *, hide_claude_auth: bool = False) -> tuple[bytes, bytes] | None:
     """The first line of the client and its answer, when the line is there, whole, and a plain `initialize`.
 
     Blocks until the client has written something. Consumes nothing: the line is read again by whoever reads stdin. It
@@ -80,7 +82,8 @@ def early_answer(stdin: BinaryIO) -> tuple[bytes, bytes] | None:
         return None
     if not _is_plain(request):
         return None
-    response = {"jsonrpc": "2.0", "id": request["id"], "result": result(request.get("params"))}
+    answer = result(request.get("params"), hide_claude_auth=hide_claude_auth)
+    response = {"jsonrpc": "2.0", "id": request["id"], "result": answer}
     return line.removesuffix(b"\r"), json.dumps(response, separators=(",", ":")).encode() + b"\n"
 
 

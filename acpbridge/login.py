@@ -42,22 +42,27 @@ _IN_BROWSER = (
 )
 
 
+_SUBSCRIPTIONS = ("claude-login", "claude-ai-login")
+"""The methods by which a person may log in with a claude.ai subscription."""
+
 GATEWAYS = {"gateway": "anthropic", "gateway-bedrock": "bedrock"}
 """Methods for a client that has a gateway of its own, and what each speaks."""
 
 
-def methods(capabilities: Mapping[str, Any]) -> list[dict[str, Any]]:
+def methods(capabilities: Mapping[str, Any], *, hide_claude_auth: bool = False) -> list[dict[str, Any]]:
     """The ways to log in that this client can be offered.
 
     Args:
         capabilities: `clientCapabilities` of the wire.
+        hide_claude_auth: leave out those that lead to a claude.ai subscription.
     """
     offered = []
     named = _is_there(_object(capabilities, "_meta").get("terminal-auth"))
     auth = _object(capabilities, "auth")
     if named or _is_there(auth.get("terminal")):
         remote = any(os.environ.get(name) for name in _REMOTE)
-        offered += [_method(*row, named=named) for row in (_IN_TERMINAL if remote else _IN_BROWSER)]
+        rows = _IN_TERMINAL if remote else _IN_BROWSER
+        offered += [_method(*row, named=named) for row in rows if not (hide_claude_auth and row[0] in _SUBSCRIPTIONS)]
     if _is_there(_object(auth, "_meta").get("gateway")):
         offered += [_gateway(name, protocol) for name, protocol in GATEWAYS.items()]
     return offered

@@ -163,7 +163,7 @@ def test_a_client_that_no_longer_reads(client: Client) -> None:
 def test_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch, connect: Connect) -> None:
     """A client that never takes what is written is given up after a bound, and the exit code says so."""
     monkeypatch.setattr(module, "FLUSHED_WITHIN", 0.2)
-    monkeypatch.setattr(flow, "pipeline", lambda answered: Pipeline([ClientEnd()]))
+    monkeypatch.setattr(flow, "pipeline", lambda answered, hide_claude_auth: Pipeline([ClientEnd()]))
     monkeypatch.setattr(flow, "LANES", (1,))
     client = connect().start()
     client.bridge._feed(*(Text(session="s", text="x" * 1000) for _ in range(1000)))
@@ -172,7 +172,7 @@ def test_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch, connect: C
 
 def test_a_slow_client_holds_claude_code_back(monkeypatch: pytest.MonkeyPatch, connect: Connect) -> None:
     """What the client has not taken counts as on its way, so that there is no room until it has."""
-    monkeypatch.setattr(flow, "pipeline", lambda answered: Pipeline([ClientEnd()]))
+    monkeypatch.setattr(flow, "pipeline", lambda answered, hide_claude_auth: Pipeline([ClientEnd()]))
     monkeypatch.setattr(flow, "LANES", (1,))
     client = connect().start()
     agent = client.bridge._agent

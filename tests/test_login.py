@@ -53,3 +53,13 @@ def test_legal() -> None:
     for capabilities in ({}, TERMINAL, OLDER, {**TERMINAL, **OLDER}):
         result = handshake.result({"protocolVersion": 1, "clientCapabilities": capabilities})
         assert acp.structure(result, acp.InitializeResponse).agent_capabilities.load_session is True
+
+
+def test_no_subscription(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An integration that may not use subscriptions offers no way to log in with one, here or in a remote terminal."""
+    assert [each["id"] for each in login.methods(TERMINAL, hide_claude_auth=True)] == ["console-login"]
+    monkeypatch.setenv("SSH_TTY", "/dev/pts/1")
+    assert login.methods(TERMINAL, hide_claude_auth=True) == []
+    params = {"clientCapabilities": TERMINAL}
+    assert handshake.result(params, hide_claude_auth=True)["authMethods"] == []
+    assert handshake.result(params)["authMethods"] != []

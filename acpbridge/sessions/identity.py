@@ -17,7 +17,6 @@ import attrs
 from loguru import logger
 
 from acpbridge import cli
-from acpbridge.claude.watch import Watcher
 from middleware.messages import AuthStatus
 
 from . import auth_status
@@ -120,8 +119,10 @@ class Identity:
             self.feed(status)
 
 
-async def ask_claude(watcher: Watcher) -> Mapping[str, Any] | None:
+async def ask_claude() -> Mapping[str, Any] | None:
     """What `claude auth status` says, whatever it exits with; None when it says nothing within `WITHIN` seconds.
+
+    It ends by itself, so that nobody needs to watch it for the case that this program is killed.
 
     Raises:
         OSError: it cannot be started.
@@ -133,7 +134,6 @@ async def ask_claude(watcher: Watcher) -> Mapping[str, Any] | None:
     process = await asyncio.create_subprocess_exec(
         program, "auth", "status", "--json", stdin=nothing, stdout=pipe, stderr=nothing
     )
-    watcher.add(process.pid)
     try:
         said, _ = await asyncio.wait_for(process.communicate(), WITHIN)
     except TimeoutError:
@@ -141,8 +141,7 @@ async def ask_claude(watcher: Watcher) -> Mapping[str, Any] | None:
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
-        watcher.remove(process.pid)
+            await process.communicate()  # to the end of its pipe, which would be left open otherwise
     try:
         report = json.loads(said)
     except ValueError:

@@ -29,7 +29,7 @@ async def logout(end: AgentEnd, request: Request) -> acp.LogoutResponse:
         opened.gateway = None
         end.loop.spawn(opened.claude_anew(), f"logout of {opened.name}")
     try:
-        done = await asyncio.get_running_loop().run_in_executor(None, _log_out)
+        done = await asyncio.get_running_loop().run_in_executor(None, log_out)
     finally:
         end.identity.logged_out()
     if done is not None:
@@ -37,7 +37,7 @@ async def logout(end: AgentEnd, request: Request) -> acp.LogoutResponse:
     return acp.LogoutResponse()
 
 
-def _log_out() -> Failure | None:
+def log_out() -> Failure | None:
     """Run Claude Code's own logout; what went wrong. Blocking."""
     program = cli.executable()
     if program is None:

@@ -18,8 +18,9 @@ from loguru import logger
 from acpbridge.claude.control import NEWS
 from middleware.messages import Message, Notice, Prompt, WindowSize
 
-from . import continued, default_mode, modes, remembered
+from . import claude_auth_guard, continued, default_mode, modes, remembered
 from .choices import Choices
+from .failures import RequestRefused
 from .heads import StoredTitles, now, read_titles
 from .news import News
 from .places import find_transcript
@@ -56,6 +57,7 @@ class OpenSession:
         provider: the way of the client's provider, at this moment.
         gateway: that of the gateway that the client had authenticated with when the session was opened.
         identity: who is signed in.
+        no_subscription: a Claude Code that bills a claude.ai subscription is not used.
         routed: the options with a way.
     """
 
@@ -70,6 +72,7 @@ class OpenSession:
     provider: Callable[[], Route | None]
     gateway: Route | None
     identity: Identity
+    no_subscription: bool
     routed: Callable[[Route | None, SessionOptions], SessionOptions]
     ready: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)  # it is open, or could not be opened
     titles: Titles = attrs.field(init=False)
@@ -100,6 +103,13 @@ class OpenSession:
         self._answered = True
         later, self._later = self._later, []
         self.claude.feed(*later)
+
+    def check_account(self) -> None:
+        """Raises `RequestRefused`: -32000, with this account Claude Code may not be used."""
+        if self.no_subscription and self.route is None:
+            refused = claude_auth_guard.refusal(self.claude.info.get("account"))
+            if refused is not None:
+                raise RequestRefused(refused)
 
     def prompted(self, prompt: Prompt) -> None:
         """A prompt is on its way to Claude Code."""

@@ -96,6 +96,7 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
         provider=lambda: end.route,
         gateway=end.gateway,
         identity=end.identity,
+        no_subscription=end.hide_claude_auth,
         routed=_routed,
     )
     claude.observe, claude.again, claude.restore = opened.observe, opened.again, opened.restore
@@ -107,6 +108,7 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
     end.feed(SessionOpened(session=name, cwd=params.cwd))
     try:
         await choices.learn(await claude.start())
+        opened.check_account()
         await _take_up(opened, wished, past)
     except Exception as error:
         await end.close_session(name)

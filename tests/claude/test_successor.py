@@ -337,7 +337,11 @@ def test_a_renewed_claude_code() -> None:
         made.session.again = again
         await made.session.start()
         old = FakeClaude.made
-        await made.session.renew()
+
+        async def rest() -> None:
+            return
+
+        assert await made.session.renew(rest)
         assert FakeClaude.made is not old
         assert made.all(AgentGone) == [AgentGone(session="s", prompts=())]
         await made.close()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -54,6 +54,7 @@ class AgentProcess:
         home: its home directory, with Claude Code's settings; made if it is not there.
         settings: settings of Claude Code beside the standard ones.
         environment: further variables.
+        arguments: of its command line.
         judged: whether the client's own messages must be legal too (not for tests of bad input).
         judge: whether the agent's messages are judged (not for benchmarks, where the judge would be what is measured).
     """
@@ -68,6 +69,7 @@ class AgentProcess:
         judged: bool = True,
         judge: bool = True,
         max_retries: int = 0,
+        arguments: Sequence[str] = (),
     ) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.model = model
@@ -89,7 +91,7 @@ class AgentProcess:
         self._stderr = self.stderr_path.open("wb")
         self.started = time.monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "acpbridge"],
+            [sys.executable, "-P", "-m", "acpbridge", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -104,6 +104,26 @@ def test_nobody_is_signed_in(model: ScriptedModel, tmp_path: Path) -> None:
         assert error["code"] == -32000
 
 
+def test_no_subscription(model: ScriptedModel, tmp_path: Path) -> None:
+    """An integration that may not use subscriptions offers none, works with a key, and without one says what to do."""
+    hide = ["--hide-claude-auth"]
+    variables = {"SSH_TTY": "", "SSH_CONNECTION": "", "SSH_CLIENT": ""}
+    with AgentProcess(model, tmp_path / "home", environment=variables, arguments=hide) as agent:
+        result = agent.initialize(CLIENT)["result"]
+        assert [method["id"] for method in result["authMethods"]] == ["console-login", "gateway", "gateway-bedrock"]
+        answer = agent.answer(agent.prompt(agent.new_session(tmp_path / "work"), "with a key"))
+        assert answer["result"]["stopReason"] == "end_turn"
+    with AgentProcess(model, tmp_path / "home", environment={"ANTHROPIC_API_KEY": ""}, arguments=hide) as agent:
+        agent.initialize(CLIENT)
+        error = agent.answer(agent.request("session/new", {"cwd": str(tmp_path), "mcpServers": []}))["error"]
+        assert error["code"] == -32000
+        assert "Sign in with an API key or a Console account" in error["message"]
+        gateway = {"methodId": "gateway", "_meta": {"gateway": {"baseUrl": model.url}}}
+        assert "result" in agent.answer(agent.request("authenticate", gateway))
+        answer = agent.answer(agent.prompt(agent.new_session(tmp_path / "other"), "by the gateway"))
+        assert answer["result"]["stopReason"] == "end_turn"
+
+
 def _identities(agent: AgentProcess) -> list[Any]:
     messages = (seen.message for seen in agent.seen)
     return [m["params"]["authStatus"] for m in messages if m.get("method") == "_auth/status_update"]
