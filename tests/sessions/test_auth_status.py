@@ -165,6 +165,22 @@ def test_a_gateway_stands() -> None:
     _play(play)
 
 
+def test_what_was_asked_before_a_logout() -> None:
+    """It says who it was, and is not wanted any more."""
+
+    async def play() -> None:
+        scene = Scene(SUBSCRIBED, {})
+        scene.answering.clear()
+        scene.identity.look()
+        await asyncio.sleep(0)
+        scene.identity.logged_out()
+        await asyncio.sleep(0)
+        scene.answering.set()
+        assert await scene.settle() == ["Not logged in"]
+
+    _play(play)
+
+
 @pytest.mark.parametrize("report", [None, OSError("gone")])
 def test_logged_out_without_an_answer(report: Any) -> None:
     """Behind a logout nobody is signed in, if nothing else can be learned."""
