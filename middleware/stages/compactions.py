@@ -18,7 +18,6 @@ from middleware.messages import (
     CancelRequest,
     Compaction,
     CompactionSummary,
-    Initialized,
     Message,
     Prompt,
     PromptEchoed,
@@ -34,8 +33,9 @@ from middleware.messages import (
     TurnEnded,
     Update,
 )
-from middleware.profile import ClientProfile
-from middleware.stage import Context, Outcome, Stage, on
+from middleware.stage import Context, Outcome, on
+
+from .client_aware import ClientAware
 
 TITLE = "Compact conversation"
 
@@ -53,17 +53,11 @@ class _Session:
 
 
 @attrs.define(eq=False)
-class Compactions(Stage):
+class Compactions(ClientAware):
     """`Compaction` in; `compaction_update`, or `tool_call` and `tool_call_update`, out."""
 
-    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
     _prompts: dict[RequestId, str] = attrs.field(factory=dict, init=False)  # the sessions of those without an answer
-
-    @on(Initialized)
-    def _initialized(self, message: Initialized, context: Context) -> Outcome:
-        self._profile = message.profile
-        return message
 
     # ------------------------------------------------------------------------------------------ from the client
 

@@ -28,7 +28,6 @@ from middleware.messages import (
     ElicitationAnswer,
     ElicitationCompleted,
     ElicitationReply,
-    Initialized,
     McpReconnected,
     Message,
     Request,
@@ -36,12 +35,12 @@ from middleware.messages import (
     Response,
     SessionClosed,
 )
-from middleware.profile import ClientProfile
 from middleware.questions import shown_url
-from middleware.stage import Context, Expired, Outcome, Stage, on
+from middleware.stage import Context, Expired, Outcome, on
 from middleware.tools.text import one_line
 from middleware.tools.unseen import spelled
 
+from .client_aware import ClientAware
 from .setup_requests import SetupRequests
 
 POLL = 1.0
@@ -94,7 +93,7 @@ def _new_uuid() -> str:
 
 
 @attrs.define(eq=False)
-class McpServers(Stage):
+class McpServers(ClientAware):
     """The client's MCP servers, of all sessions of a connection.
 
     Args:
@@ -102,15 +101,9 @@ class McpServers(Stage):
     """
 
     new_uuid: Callable[[], str] = _new_uuid
-    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
     _setups: SetupRequests = attrs.field(factory=SetupRequests, init=False)
     _numbers: int = attrs.field(default=0, init=False)
-
-    @on(Initialized)
-    def _initialized(self, message: Initialized, context: Context) -> Outcome:
-        self._profile = message.profile
-        return message
 
     @on(Request)
     def _request(self, message: Request, context: Context) -> Outcome:

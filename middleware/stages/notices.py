@@ -11,9 +11,10 @@ import re
 import attrs
 
 from middleware import acp
-from middleware.messages import Initialized, Notice, SessionClosed, Text, Update
-from middleware.profile import ClientProfile
-from middleware.stage import Context, Outcome, Stage, on
+from middleware.messages import Notice, SessionClosed, Text, Update
+from middleware.stage import Context, Outcome, on
+
+from .client_aware import ClientAware
 
 LONGEST_TITLE = 256
 
@@ -33,16 +34,10 @@ _MARKS = (
 
 
 @attrs.define(eq=False)
-class Notices(Stage):
+class Notices(ClientAware):
     """`Notice` in; `notice` updates or text out."""
 
-    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
     _told: dict[str, dict[str, None]] = attrs.field(factory=dict, init=False)
-
-    @on(Initialized)
-    def _initialized(self, message: Initialized, context: Context) -> Outcome:
-        self._profile = message.profile
-        return message
 
     @on(Notice)
     def _notice(self, message: Notice, context: Context) -> Outcome:

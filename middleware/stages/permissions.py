@@ -19,7 +19,6 @@ from middleware.messages import (
     Answer,
     AskWithdrawn,
     Closing,
-    Initialized,
     Message,
     PermissionAnswer,
     PermissionAsk,
@@ -38,9 +37,9 @@ from middleware.permissions import Choice, Effect, Modes, offer, request
 from middleware.permissions.effects import abort, answer, feedback_of
 from middleware.permissions.options import Surroundings
 from middleware.permissions.presentation import call_of, is_settled_by_answer
-from middleware.profile import ClientProfile
-from middleware.stage import Context, Outcome, Stage, on
+from middleware.stage import Context, Outcome, on
 
+from .client_aware import ClientAware
 from .open_calls import remember
 
 NOT_ASKABLE = "Could not present the question to the user."
@@ -65,7 +64,7 @@ class _Session:
 
 
 @attrs.define(eq=False)
-class Permissions(Stage):
+class Permissions(ClientAware):
     """Asks in, `PermissionRequest` out; the client's choice in, `PermissionAnswer` out (reference 05).
 
     Args:
@@ -76,15 +75,9 @@ class Permissions(Stage):
     restart: bool = False
     home: str = attrs.field(factory=lambda: os.path.expanduser("~"))
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
-    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
     _restarts: set[str] = attrs.field(factory=set, init=False)
 
     # ------------------------------------------------------------------------------------------ what is known
-
-    @on(Initialized)
-    def _initialized(self, message: Initialized, context: Context) -> Outcome:
-        self._profile = message.profile
-        return message
 
     @on(SessionOpened)
     def _opened(self, message: SessionOpened, context: Context) -> Outcome:

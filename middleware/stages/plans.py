@@ -12,7 +12,6 @@ import attrs
 
 from middleware import acp
 from middleware.messages import (
-    Initialized,
     Message,
     Prompt,
     SessionClosed,
@@ -22,12 +21,12 @@ from middleware.messages import (
     ToolUse,
     Update,
 )
-from middleware.profile import ClientProfile
-from middleware.stage import Context, Outcome, Stage, on
+from middleware.stage import Context, Outcome, on
 from middleware.tools import Given
 from middleware.tools.text import shown
 from middleware.tools.todos import TODO_TOOLS, TodoList, approved_plan, todo_entries
 
+from .client_aware import ClientAware
 from .open_calls import remember
 
 
@@ -40,19 +39,13 @@ class _Session:
 
 
 @attrs.define(eq=False)
-class Plans(Stage):
+class Plans(ClientAware):
     """Uses and results of TodoWrite and Task* in, plans out (reference 4.11).
 
     Their results pass on: a use that a permission was asked for is a tool call that must be ended.
     """
 
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
-    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
-
-    @on(Initialized)
-    def _initialized(self, message: Initialized, context: Context) -> Outcome:
-        self._profile = message.profile
-        return message
 
     @on(ToolUse)
     def _tool_use(self, message: ToolUse, context: Context) -> Iterator[Message]:

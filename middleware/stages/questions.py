@@ -28,7 +28,6 @@ from middleware.messages import (
     ElicitationAnswer,
     ElicitationCompleted,
     ElicitationReply,
-    Initialized,
     Message,
     PermissionAnswer,
     PermissionAsk,
@@ -39,7 +38,6 @@ from middleware.messages import (
     SessionRestarted,
     ToolUse,
 )
-from middleware.profile import ClientProfile
 from middleware.questions import (
     DISMISS,
     Answers,
@@ -55,9 +53,10 @@ from middleware.questions import (
     shown_url,
     updated_input,
 )
-from middleware.stage import Context, Outcome, Stage, on
+from middleware.stage import Context, Outcome, on
 from middleware.tools.unseen import plain
 
+from .client_aware import ClientAware
 from .open_calls import remember
 
 TOOL = "AskUserQuestion"
@@ -95,7 +94,7 @@ def _new_uuid() -> str:
 
 
 @attrs.define(eq=False)
-class Questions(Stage):
+class Questions(ClientAware):
     """The open questions of all sessions of a connection.
 
     Args:
@@ -103,13 +102,7 @@ class Questions(Stage):
     """
 
     new_uuid: Callable[[], str] = _new_uuid
-    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
-
-    @on(Initialized)
-    def _initialized(self, message: Initialized, context: Context) -> Outcome:
-        self._profile = message.profile
-        return message
 
     @on(ClaudeStarted)
     def _started(self, message: ClaudeStarted, context: Context) -> Outcome:

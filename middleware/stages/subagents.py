@@ -30,7 +30,6 @@ from middleware.messages import (
     CancelRequest,
     Closing,
     Elicitation,
-    Initialized,
     Message,
     ModelNames,
     PermissionRequest,
@@ -56,20 +55,20 @@ from middleware.messages import (
     TurnEnded,
     Update,
 )
-from middleware.profile import ClientProfile
-from middleware.stage import Context, Outcome, Stage, on
+from middleware.stage import Context, Outcome, on
 from middleware.subagents import lives
 from middleware.subagents.family import Child, Family
 from middleware.subagents.hidden import show
 from middleware.subagents.routing import announce, come_back, deliver, route
 from middleware.subagents.words import configured
 
+from .client_aware import ClientAware
 from .prompt_requests import PromptRequests
 from .setup_requests import SetupRequests, wished_options
 
 
 @attrs.define(eq=False)
-class Subagents(Stage):
+class Subagents(ClientAware):
     """The subagents of all sessions of a connection.
 
     Args:
@@ -78,16 +77,10 @@ class Subagents(Stage):
     """
 
     replay: bool = False
-    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
     _families: dict[str, Family] = attrs.field(factory=dict, init=False)
     _setups: SetupRequests = attrs.field(factory=SetupRequests, init=False)
     _prompts: PromptRequests = attrs.field(factory=PromptRequests, init=False)
     _transcripts: set[str] = attrs.field(factory=set, init=False)  # sessions that asked for their subagents' text
-
-    @on(Initialized)
-    def _initialized(self, message: Initialized, context: Context) -> Outcome:
-        self._profile = message.profile
-        return message
 
     @on(SessionOpened)
     def _opened(self, message: SessionOpened, context: Context) -> Outcome:

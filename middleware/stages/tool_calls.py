@@ -16,7 +16,6 @@ from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import (
     AgentGone,
-    Initialized,
     MemoryRecalled,
     Message,
     MessageStarted,
@@ -41,11 +40,11 @@ from middleware.messages import (
     TurnEnded,
     WorkStopped,
 )
-from middleware.profile import ClientProfile
-from middleware.stage import Context, Outcome, Stage, on
+from middleware.stage import Context, Outcome, on
 
 from . import call_changes
 from .call_changes import Changes
+from .client_aware import ClientAware
 from .open_calls import Call, Calls, remember
 from .partial_json import PartialObject
 
@@ -58,16 +57,10 @@ REFINED = 16
 
 
 @attrs.define(eq=False)
-class ToolCalls(Stage):
+class ToolCalls(ClientAware):
     """Tool uses, results and asks in; `tool_call` and `tool_call_update` out (reference 4.2, 4.5 to 4.8)."""
 
     _sessions: dict[str, Calls] = attrs.field(factory=dict, init=False)
-    _profile: ClientProfile = attrs.field(factory=ClientProfile, init=False)
-
-    @on(Initialized)
-    def _initialized(self, message: Initialized, context: Context) -> Outcome:
-        self._profile = message.profile
-        return message
 
     @on(SessionOpened)
     def _opened(self, message: SessionOpened, context: Context) -> Outcome:
