@@ -7,7 +7,6 @@ nowhere else. JSON-RPC itself is `jsonrpc`'s business, what is legal is the `Val
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ from loguru import logger
 
 from middleware import acp
 from middleware.errors import Failure
+from middleware.ids import new_uuid
 from middleware.messages import (
     Ask,
     AskWithdrawn,
@@ -73,10 +73,6 @@ class Written(ToClient):
     data: bytes
 
 
-def _new_uuid() -> str:
-    return str(uuid.uuid4())
-
-
 @attrs.define(eq=False)
 class ClientEnd(Stage):
     """The protocol's state for one connection.
@@ -89,7 +85,7 @@ class ClientEnd(Stage):
 
     answered: bytes | None = None
     hide_claude_auth: bool = False
-    new_uuid: Callable[[], str] = _new_uuid
+    new_uuid: Callable[[], str] = new_uuid
     _peer: jsonrpc.Peer = attrs.field(factory=jsonrpc.Peer, init=False)
     _calls: dict[int, Ask] = attrs.field(factory=dict, init=False)  # by the id of our request to the client
 

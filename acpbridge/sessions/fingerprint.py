@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from typing import Any
 
+from acpbridge.claude.members import object_in
 from middleware import acp
 
 _LEFT_OUT = frozenset(
@@ -42,10 +42,10 @@ def fingerprint(params: Any) -> str:
         params: of session/new, load, resume or fork.
     """
     wire = acp.unstructure(params)
-    meta = _object(wire, "_meta")
+    meta = object_in(wire, "_meta")
     options = {
         key: value
-        for key, value in _object(_object(meta, "claudeCode"), "options").items()
+        for key, value in object_in(object_in(meta, "claudeCode"), "options").items()
         if key not in _LEFT_OUT and value is not None
     }
     if isinstance(options.get("skills"), list):
@@ -61,8 +61,3 @@ def fingerprint(params: Any) -> str:
         "options": options,
     }
     return hashlib.sha256(json.dumps(wanted, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _object(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = source.get(key)
-    return value if isinstance(value, dict) else {}

@@ -24,12 +24,11 @@ from typing import Any
 
 import attrs
 
+from acpbridge.claude.members import Frame, count_in, object_in, text_in
 from acpbridge.claude.summaries import summary_in
 from middleware.messages import Compaction, Message, Notice, Text
 
 from .config_options import FAST_REASONS
-
-Frame = Mapping[str, Any]
 
 CLEARED = "The conversation was cleared: what follows starts with an empty context.\n"
 
@@ -65,7 +64,7 @@ class News:
             return
         done, self._done = self._done, None
         if frame.get("type") == "user" and frame.get("isSynthetic") is True:
-            done = attrs.evolve(done, summary=summary_in(_object(frame, "message").get("content")))
+            done = attrs.evolve(done, summary=summary_in(object_in(frame, "message").get("content")))
         yield done
 
     def _aside(self, title: str, text: str, severity: Any) -> Notice:
@@ -73,21 +72,23 @@ class News:
 
     def _status(self, frame: Frame) -> Iterator[Message]:
         if frame.get("status") == "compacting":
-            yield Compaction(session=self.session, state="in_progress", compaction=_text(frame, "uuid"))
+            yield Compaction(session=self.session, state="in_progress", compaction=text_in(frame, "uuid"))
         elif frame.get("compact_result") == "failed":
-            error = _text(frame, "compact_error") or _text(frame, "error") or "Claude Code gave no reason"
-            yield Compaction(session=self.session, state="failed", compaction=_text(frame, "uuid") or None, error=error)
+            error = text_in(frame, "compact_error") or text_in(frame, "error") or "Claude Code gave no reason"
+            yield Compaction(
+                session=self.session, state="failed", compaction=text_in(frame, "uuid") or None, error=error
+            )
 
     def _boundary(self, frame: Frame) -> Iterable[Message]:
-        facts = _object(frame, "compact_metadata")
+        facts = object_in(frame, "compact_metadata")
         self._done = Compaction(
             session=self.session,
             state="completed",
-            compaction=_text(frame, "uuid") or None,
+            compaction=text_in(frame, "uuid") or None,
             trigger="automatic" if facts.get("trigger") == "auto" else "manual",
-            tokens_before=_count(facts, "pre_tokens"),
-            tokens=_count(facts, "post_tokens") or 0,
-            milliseconds=_count(facts, "duration_ms"),
+            tokens_before=count_in(facts, "pre_tokens"),
+            tokens=count_in(facts, "post_tokens") or 0,
+            milliseconds=count_in(facts, "duration_ms"),
         )
         return ()
 
@@ -97,7 +98,7 @@ class News:
 
     def _informational(self, frame: Frame) -> Iterator[Message]:
         """Its first line is the title; the level `info` is nothing for a client that shows notices."""
-        text, level = _text(frame, "content").strip(), _text(frame, "level") or "notice"
+        text, level = text_in(frame, "content").strip(), text_in(frame, "level") or "notice"
         if not text:
             return
         first, _, rest = text.partition("\n")
@@ -108,16 +109,16 @@ class News:
             severity="warning" if level == "warning" else "info",
             transcript=text if level == "info" else f"**{level.capitalize()}:** {text}",
             where="transcript" if level == "info" else "always",
-            once=_text(frame, "tool_use_id") or None,
+            once=text_in(frame, "tool_use_id") or None,
             meta={"claudeCode": {"kind": "informational", "level": level}},
             said=text,
         )
 
     def _fallback(self, frame: Frame) -> Iterator[Message]:
-        one, other = _text(frame, "original_model"), _text(frame, "fallback_model")
+        one, other = text_in(frame, "original_model"), text_in(frame, "fallback_model")
         if not one or not other:
             return
-        category = f" ({category})" if (category := _text(frame, "api_refusal_category")) else ""
+        category = f" ({category})" if (category := text_in(frame, "api_refusal_category")) else ""
         if frame.get("scope") == "local":
             outcome = f"Only that response came from {other}; the session stays on {one}."
         elif frame.get("direction") == "revert":
@@ -125,7 +126,7 @@ class News:
         else:
             outcome = f"The session will continue on {other}."
         title = f"{one} declined this request{category}; retried with {other}. {outcome}"
-        why = _text(frame, "api_refusal_explanation").strip()
+        why = text_in(frame, "api_refusal_explanation").strip()
         yield Notice(
             session=self.session,
             title=title,
@@ -141,21 +142,21 @@ class News:
             self._fast = True
         elif state == "off":
             was, self._fast = self._fast, False
-            why = FAST_REASONS.get(_text(frame, "fast_mode_disabled_reason"))
+            why = FAST_REASONS.get(text_in(frame, "fast_mode_disabled_reason"))
             if was and why is not None:
                 text = f"{_sentence(why)}."
                 yield Notice(session=self.session, title="Fast mode turned off", description=text, severity="warning")
 
     def _retry(self, frame: Frame) -> Iterator[Message]:
         """A refused sign-in is not told: the prompt fails of it, with what to do (reference 10.4)."""
-        attempt, most, wait = (_count(frame, key) for key in ("attempt", "max_retries", "retry_delay_ms"))
-        error, status = _text(frame, "error"), frame.get("error_status")
+        attempt, most, wait = (count_in(frame, key) for key in ("attempt", "max_retries", "retry_delay_ms"))
+        error, status = text_in(frame, "error"), frame.get("error_status")
         if attempt is None or error in _SIGN_IN:
             return
         title = f"{'Reconnecting to' if status is None else 'Retrying'} Claude, attempt {attempt}"
         title += f" of {most}." if most is not None else "."
-        silence = _object(frame, "no_response")
-        waited, waits = _count(silence, "waited_ms"), _count(silence, "retry_wait_ms")
+        silence = object_in(frame, "no_response")
+        waited, waits = count_in(silence, "waited_ms"), count_in(silence, "retry_wait_ms")
         if waited is not None and waits is not None:
             title += f" No response after {_seconds(waited)}s; waiting up to {_seconds(waits)}s."
         why = _RETRIES.get(error, f"status {status}" if status is not None else "no answer came")
@@ -164,8 +165,8 @@ class News:
 
     def _limit(self, frame: Frame) -> Iterator[Message]:
         """Once a limit and state: the frame comes with every answer."""
-        info = _object(frame, "rate_limit_info")
-        status, limit = _text(info, "status"), _text(info, "rateLimitType")
+        info = object_in(frame, "rate_limit_info")
+        status, limit = text_in(info, "status"), text_in(info, "rateLimitType")
         if status not in ("allowed_warning", "rejected"):
             self._limits = {known for known in self._limits if known[0] != limit}
             return
@@ -192,21 +193,6 @@ _FRAMES: Mapping[str, Callable[[News, Frame], Iterable[Message]]] = {
     "system/model_refusal_fallback": News._fallback,
     "system/status": News._status,
 }
-
-
-def _object(source: Frame, key: str) -> Frame:
-    value = source.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _text(source: Frame, key: str) -> str:
-    value = source.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _count(source: Frame, key: str) -> int | None:
-    value = source.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _seconds(milliseconds: int) -> int:

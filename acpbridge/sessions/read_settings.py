@@ -11,6 +11,8 @@ from typing import Any
 
 import attrs
 
+from acpbridge.claude.members import object_in
+
 from . import models, modes
 from .config_options import Chosen
 
@@ -25,7 +27,7 @@ class Settings:
 
     @property
     def default_mode(self) -> Any:
-        return _object(self.effective, "permissions").get("defaultMode")
+        return object_in(self.effective, "permissions").get("defaultMode")
 
     def lack_auto(self, model: models.Row | None) -> bool:
         """Whether it is the model that has no Auto mode, as far as is known, and nothing else that forbids it."""
@@ -37,7 +39,7 @@ def settings_of(answer: Any) -> Settings:
     answer = answer if isinstance(answer, dict) else {}
     errors = answer.get("errors")
     problems = tuple(error for error in errors if isinstance(error, dict)) if isinstance(errors, list) else ()
-    return Settings(_object(answer, "effective"), _object(answer, "applied"), problems)
+    return Settings(object_in(answer, "effective"), object_in(answer, "applied"), problems)
 
 
 def settled(
@@ -84,14 +86,9 @@ def _effort(chosen: Chosen, settings: Mapping[str, Any], *, of_the_model: bool) 
     """What the settings say of the model, else of all. What the client chooses is among the latter, and comes first."""
     row = chosen.row
     model = models.canonical(str(row.get("resolvedModel") or row["value"])) if row is not None else chosen.model
-    own = _object(_object(settings, "modelSettings"), model) if of_the_model else {}
+    own = object_in(object_in(settings, "modelSettings"), model) if of_the_model else {}
     return _text(own.get("effortLevel")) or _text(settings.get("effortLevel"))
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _object(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = source.get(key)
-    return value if isinstance(value, dict) else {}

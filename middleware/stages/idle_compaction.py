@@ -11,7 +11,6 @@ Claude Code's settings when the time has come, so that a change of them counts.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ import attrs
 from loguru import logger
 
 from middleware import acp
+from middleware.ids import new_uuid
 from middleware.messages import (
     AgentCall,
     AgentGone,
@@ -90,10 +90,6 @@ class _Idle:
     session: str
 
 
-def _new_uuid() -> str:
-    return str(uuid.uuid4())
-
-
 @attrs.define(eq=False)
 class IdleCompaction(Stage):
     """The idle sessions of a connection.
@@ -106,7 +102,7 @@ class IdleCompaction(Stage):
 
     delay: float = DELAY
     environment: Mapping[str, str] = attrs.field(factory=dict)
-    new_uuid: Callable[[], str] = _new_uuid
+    new_uuid: Callable[[], str] = new_uuid
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
     _calls: int = attrs.field(default=0, init=False)
 

@@ -10,13 +10,13 @@ advertised by `AvailableCommands`; signing in to a server is `McpServers`' busin
 
 from __future__ import annotations
 
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 
 import attrs
 from loguru import logger
 
+from middleware.ids import new_uuid
 from middleware.mcp import McpCommand, done, failed, nothing_to_do, parse, servers_in, status_list, targets
 from middleware.messages import (
     AgentCall,
@@ -89,10 +89,6 @@ class _Bound:
     call: str
 
 
-def _new_uuid() -> str:
-    return str(uuid.uuid4())
-
-
 @attrs.define(eq=False)
 class McpCommands(Stage):
     """The `/mcp` prompts of a connection.
@@ -101,7 +97,7 @@ class McpCommands(Stage):
         new_uuid: where the ids of the messages in the chat come from.
     """
 
-    new_uuid: Callable[[], str] = _new_uuid
+    new_uuid: Callable[[], str] = new_uuid
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
     _calls: int = attrs.field(default=0, init=False)
 

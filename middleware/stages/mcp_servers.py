@@ -8,7 +8,6 @@ says which servers were reconnected.
 
 from __future__ import annotations
 
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import attrs
 from loguru import logger
 
+from middleware.ids import new_uuid
 from middleware.mcp import server_notice, servers_in
 from middleware.messages import (
     AgentCall,
@@ -88,10 +88,6 @@ class _Timer:
     call: str | None
 
 
-def _new_uuid() -> str:
-    return str(uuid.uuid4())
-
-
 @attrs.define(eq=False)
 class McpServers(ClientAware):
     """The client's MCP servers, of all sessions of a connection.
@@ -100,7 +96,7 @@ class McpServers(ClientAware):
         new_uuid: where the ids of elicitations come from.
     """
 
-    new_uuid: Callable[[], str] = _new_uuid
+    new_uuid: Callable[[], str] = new_uuid
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
     _setups: SetupRequests = attrs.field(factory=SetupRequests, init=False)
     _numbers: int = attrs.field(default=0, init=False)

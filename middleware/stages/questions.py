@@ -9,13 +9,13 @@ are in `middleware.questions`.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 from loguru import logger
 
 from middleware import acp
+from middleware.ids import new_uuid
 from middleware.messages import (
     AgentGone,
     Answer,
@@ -89,10 +89,6 @@ class _Session:
     unanswered: bool = False
 
 
-def _new_uuid() -> str:
-    return str(uuid.uuid4())
-
-
 @attrs.define(eq=False)
 class Questions(ClientAware):
     """The open questions of all sessions of a connection.
@@ -101,7 +97,7 @@ class Questions(ClientAware):
         new_uuid: where the ids of elicitations come from whose server gives none.
     """
 
-    new_uuid: Callable[[], str] = _new_uuid
+    new_uuid: Callable[[], str] = new_uuid
     _sessions: dict[str, _Session] = attrs.field(factory=dict, init=False)
 
     @on(ClaudeStarted)
