@@ -51,7 +51,9 @@ def come_back(family: Family, child: Child, message: Task) -> Iterator[Message]:
     line = family.lineage(child.session)
     yield from lives.returns(family, child, message)
     for above in line:
-        yield from deliver(family, family.children[above.task])
+        known = family.children.get(above.task)
+        if known is not None:  # of too many children one at rest is forgotten first
+            yield from deliver(family, known)
 
 
 def announce(family: Family, child: Child) -> Iterator[Message]:

@@ -1001,6 +1001,14 @@ def test_children_are_bounded() -> None:
     assert "0" not in known.children
 
 
+def test_back_from_before_among_too_many() -> None:
+    """A child from before comes back although those above it are forgotten at once."""
+    run = runner()
+    run.feed(*(begins(str(number), None) for number in range(family.CHILDREN)))
+    run.feed(HISTORY, send(), begins(tool_use="M")).run()
+    assert "b: child c Low running" in wire(run)
+
+
 def test_calls_are_bounded() -> None:
     """Of too many calls the oldest are forgotten."""
     known = family.Family(root=S)
