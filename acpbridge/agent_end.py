@@ -203,7 +203,7 @@ class AgentEnd:
         session = self.sessions.pop(name, None)
         opened = self.open.pop(name, None)
         if opened is not None:
-            opened.titles.forget()
+            opened.titles.close()
         if session is None:
             return
         try:

@@ -54,6 +54,7 @@ class Titles:
     _asked: bool = attrs.field(default=False, init=False)  # for a title, since the last prompt
     _cancelled: bool = attrs.field(default=False, init=False)  # the last turn
     _making: bool = attrs.field(default=False, init=False)
+    _closed: bool = attrs.field(default=False, init=False)
     _epoch: int = attrs.field(default=0, init=False)  # what is asked of another one is not for this conversation
 
     def known(self, stored: StoredTitles) -> None:
@@ -65,8 +66,13 @@ class Titles:
         """The client gave the session its title."""
         self._settled = True
 
+    def close(self) -> None:
+        """The session is closed: nothing is told of it any more."""
+        self.forget()
+        self._closed = True
+
     def forget(self) -> None:
-        """The conversation was cleared, or the session is closed: what is being made is nobody's."""
+        """The conversation was cleared, and with it what it is about: what is being made is nobody's."""
         self._epoch += 1
         self._told, self._context = None, ""
         self._settled = self._asked = self._making = False
@@ -120,7 +126,7 @@ class Titles:
         """A turn is over: adopt what the person calls the session, or see that it is called something."""
         epoch = self._epoch
         stored = await self.stored()
-        if epoch != self._epoch:
+        if epoch != self._epoch or self._closed:
             return
         if stored.custom is not None:
             self._settle(stored.custom)

@@ -228,6 +228,20 @@ def test_what_comes_too_late() -> None:
     assert world.told == ["A title"]
 
 
+def test_closed() -> None:
+    """Of a session that is closed nothing is told, though its last turn still comes to its end."""
+
+    async def story(world: World) -> None:
+        await world.prompt("hi")
+        world.titles.close()
+        world.stored = StoredTitles(custom="Mine")
+        world.says("Hello! What about whales?")
+        await world.turn_ends()
+
+    world = play(story)
+    assert (world.asked, world.told) == ([], [])
+
+
 def test_one_at_a_time() -> None:
     """While one is being made no other is asked for, and nothing else is told."""
 
