@@ -114,6 +114,8 @@ class UsageCommand(Stage):
 
     @on(ToClient)
     def _any(self, message: ToClient, context: Context) -> Outcome:
+        if not self._sessions:
+            return message  # thousands come in a turn
         name = getattr(message, "session", None)
         session = self._sessions.get(name) if name is not None else None
         return message if session is None else self._of_session(str(name), session, message, context)
