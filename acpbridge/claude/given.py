@@ -24,6 +24,7 @@ class _Given:
     prompt: Prompt  # without its content when it is over: that may be megabytes of images
     taken: bool = False  # Claude Code said something of it
     runs: bool = False
+    completed: bool = False  # of one that was folded into a turn before the result
     stopped: bool = False
     over: bool = False
 
@@ -56,13 +57,14 @@ class GivenPrompts:
             if given is not None:
                 given.taken = True
                 given.runs = given.runs or frame.get("state") == "started"
+                given.completed = given.completed or frame.get("state") == "completed"
                 if frame.get("state") in _OVER:
                     given.end()
         elif kind == "result":
             several = frame.get("user_message_uuids")
             self._end(several if isinstance(several, list) and several else [frame.get("user_message_uuid")])
         elif kind == "system" and frame.get("subtype") == "session_state_changed" and frame.get("state") == "idle":
-            self._end([name for name, given in self._given.items() if given.runs])
+            self._end([name for name, given in self._given.items() if given.runs or given.completed])
 
     def _end(self, named: list[Any]) -> None:
         """What a result names is over, and what ran before it: Claude Code works on one turn at a time."""

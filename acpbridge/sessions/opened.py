@@ -168,11 +168,10 @@ class OpenSession:
                     self.spawn(self.titles.idle(), f"title of {self.name}")
         elif kind == "control_request" and _is_news(frame):
             self._look_again()
-            self.identity.look()  # settings may name a helper for keys
-        elif kind == "assistant" and frame.get("error") in SIGN_IN_FAILED:
-            self.identity.look()
         elif kind == "system" and subtype == "informational" and self._is_told(str(frame.get("content"))):
             return ()
+        if speaks_of_identity(frame):
+            self.identity.look()
         return [*self._news.messages_of(frame), *self.choices.observe(frame)]
 
     def _is_told(self, text: str) -> bool:
@@ -321,12 +320,28 @@ def _stored_titles(conversation: str) -> StoredTitles:
         return StoredTitles()
 
 
+def speaks_of_identity(frame: Mapping[str, Any]) -> bool:
+    """Whether somebody else may be signed in: a sign-in was not accepted, or settings changed that name a key's helper.
+
+    Not those of a project: a permission that is granted for good is written there.
+    """
+    if frame.get("type") == "assistant":
+        return frame.get("error") in SIGN_IN_FAILED
+    hook = _hook_of(frame)
+    return hook.get("hook_event_name") == "ConfigChange" and hook.get("source") in ("user_settings", "policy_settings")
+
+
+def _hook_of(frame: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What our hook for news is told with this frame; empty for any other frame."""
+    request = frame.get("request") if frame.get("type") == "control_request" else None
+    if not isinstance(request, dict) or request.get("callback_id") != NEWS:
+        return {}
+    hook = request.get("input")
+    return hook if isinstance(hook, dict) else {}
+
+
 def _is_news(frame: Mapping[str, Any]) -> bool:
     """A hook that says that the settings changed, or the model other than by us."""
-    request = frame.get("request")
-    if not isinstance(request, dict) or request.get("callback_id") != NEWS:
-        return False
-    hook = request.get("input")
-    hook = hook if isinstance(hook, dict) else {}
+    hook = _hook_of(frame)
     name = hook.get("hook_event_name")
     return name == "ConfigChange" or (name == "PostModelSwitch" and hook.get("source") not in ("sdk", "resume"))

@@ -108,3 +108,12 @@ def test_only_so_many_are_remembered() -> None:
     """The oldest is forgotten first."""
     prompts = given(*range(REMEMBERED + 1))
     assert (len(prompts.names), prompts.names[0]) == (REMEMBERED, "p1")
+
+
+def test_completed_without_a_start() -> None:
+    """A prompt that Claude Code takes for one that it had already is over with its idle, though it never ran."""
+    prompts = given(1)
+    prompts.observe(state(1, "completed"))
+    assert told(prompts) == ("", "p1", "")
+    prompts.observe({"type": "system", "subtype": "session_state_changed", "state": "idle"})
+    assert told(prompts) == ("", "", "")

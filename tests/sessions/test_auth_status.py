@@ -11,6 +11,7 @@ import pytest
 from acpbridge import wire
 from acpbridge.sessions import auth_status, identity
 from acpbridge.sessions.identity import Identity
+from acpbridge.sessions.opened import speaks_of_identity
 from middleware import Message
 from middleware.messages import AuthStatus
 
@@ -193,3 +194,30 @@ def test_logged_out_without_an_answer(report: Any) -> None:
         assert await scene.settle() == ["Claude Max", "Not logged in"]
 
     _play(play)
+
+
+def _news(event: str, source: str, callback: str = "acpbridge_news") -> dict[str, Any]:
+    hook = {"hook_event_name": event, "source": source}
+    request = {"subtype": "hook_callback", "callback_id": callback, "input": hook}
+    return {"type": "control_request", "request_id": "r", "request": request}
+
+
+@pytest.mark.parametrize(
+    ("frame", "speaks"),
+    [
+        ({"type": "assistant", "error": "authentication_failed"}, True),
+        ({"type": "assistant", "error": "rate_limit"}, False),
+        ({"type": "assistant", "error": []}, False),
+        (_news("ConfigChange", "user_settings"), True),
+        (_news("ConfigChange", "policy_settings"), True),
+        (_news("ConfigChange", "local_settings"), False),
+        (_news("PostModelSwitch", "user_settings"), False),
+        (_news("ConfigChange", "user_settings", "another"), False),
+        ({"type": "control_request", "request": 7}, False),
+        ({}, False),
+    ],
+)
+def test_when_it_is_asked(frame: dict[str, Any], speaks: bool) -> None:
+    """A sign-in that was not accepted, and settings of the person or of a policy, not those that a granted permission
+    is written into."""
+    assert speaks_of_identity(frame) == speaks
