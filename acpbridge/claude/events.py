@@ -2,7 +2,7 @@
 
 One row a kind of frame. No state: what depends on earlier frames is a stage's business. A frame that no row knows is
 skipped with a log line, and so is a member that is missing or of the wrong type: Claude Code adds and changes frames
-with every release. Control requests (asks) are in `control`.
+with every release. The rows of what streams are in `stream_events`, control requests (asks) in `control`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ from loguru import logger
 from middleware.messages import (
     ClaudeStarted,
     Commands,
-    CompactionSummary,
     ElicitationCompleted,
     MemoryRecalled,
     Message,
     MessageCompleted,
-    MessageStarted,
-    MessageUsage,
     PromptEchoed,
     PromptState,
     RateLimit,
@@ -35,7 +32,6 @@ from middleware.messages import (
     Text,
     Thought,
     ToolDenied,
-    ToolInput,
     ToolProgress,
     ToolResult,
     ToolUse,
@@ -43,8 +39,8 @@ from middleware.messages import (
 )
 
 from .members import Frame, blocks_of, count_in, names_in, object_in, served_by, text_in, text_or_none, tokens_of
+from .stream_events import STREAM_EVENTS, TOOL_USES
 
-_TOOL_USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _LOCAL_OUTPUT = re.compile(r"<local-command-stdout>(.*?)</local-command-stdout>", re.DOTALL)
 _PROMPT_STATES = frozenset({"queued", "started", "completed", "cancelled", "discarded", "refused"})
 _TASK_ENDS = frozenset({"completed", "failed", "killed", "stopped", "cancelled"})
@@ -63,68 +59,6 @@ def messages_of(session: str, frame: Frame) -> tuple[Message, ...]:
             logger.debug("session {}: a frame of the kind {} is skipped", session, kind)
         return ()
     return tuple(read(session, frame))
-
-
-# ------------------------------------------------------------------------------------------------- the stream
-
-
-def _message_start(session: str, frame: Frame) -> Iterable[Message]:
-    message = object_in(object_in(frame, "event"), "message")
-    cached = object_in(object_in(message, "usage"), "cache_creation")
-    yield MessageStarted(
-        session=session,
-        message=text_in(message, "id"),
-        parent=text_or_none(frame, "parent_tool_use_id"),
-        model=text_or_none(message, "model"),
-        usage=tokens_of(object_in(message, "usage")),
-        hour_cache=(count_in(cached, "ephemeral_1h_input_tokens") or 0) > 0,
-    )
-
-
-def _block_start(session: str, frame: Frame) -> Iterable[Message]:
-    event = object_in(frame, "event")
-    block = object_in(event, "content_block")
-    if text_in(block, "type") in _TOOL_USES and text_in(block, "id"):
-        yield ToolUse(
-            session=session,
-            tool_use=text_in(block, "id"),
-            name=text_in(block, "name"),
-            message=text_or_none(frame, "api_message_id"),
-            parent=text_or_none(frame, "parent_tool_use_id"),
-            block=count_in(event, "index"),
-            whole=False,
-        )
-
-
-def _block_delta(session: str, frame: Frame) -> Iterable[Message]:
-    event = object_in(frame, "event")
-    delta = object_in(event, "delta")
-    parent = text_or_none(frame, "parent_tool_use_id")
-    message = text_or_none(frame, "api_message_id")
-    match delta.get("type"):
-        case "text_delta":
-            yield Text(session=session, text=text_in(delta, "text"), message=message, parent=parent)
-        case "thinking_delta":
-            yield Thought(session=session, text=text_in(delta, "thinking"), message=message, parent=parent)
-        case "input_json_delta":
-            piece = text_in(delta, "partial_json")
-            block = count_in(event, "index")
-            if piece and block is not None:
-                yield ToolInput(session=session, block=block, json=piece, parent=parent)
-        case "compaction_delta" if parent is None and text_in(delta, "content"):
-            yield CompactionSummary(session=session, text=text_in(delta, "content"))
-
-
-def _message_delta(session: str, frame: Frame) -> Iterable[Message]:
-    usage = object_in(object_in(frame, "event"), "usage")
-    yield MessageUsage(
-        session=session,
-        output=count_in(usage, "output_tokens"),
-        input=count_in(usage, "input_tokens"),
-        cache_read=count_in(usage, "cache_read_input_tokens"),
-        cache_write=count_in(usage, "cache_creation_input_tokens"),
-        parent=text_or_none(frame, "parent_tool_use_id"),
-    )
 
 
 # ------------------------------------------------------------------------------------------------- complete messages
@@ -151,7 +85,7 @@ def _assistant(session: str, frame: Frame) -> Iterable[Message]:
             )
         elif kind == "thinking":
             yield Thought(session=session, text=text_in(block, "thinking"), message=name, parent=parent, whole=True)
-        elif kind in _TOOL_USES and text_in(block, "id"):
+        elif kind in TOOL_USES and text_in(block, "id"):
             yield ToolUse(
                 session=session,
                 tool_use=text_in(block, "id"),
@@ -370,10 +304,7 @@ _FRAMES: Mapping[str, Callable[[str, Frame], Iterable[Message]]] = {
     "conversation_reset": _reset,
     "rate_limit_event": _limit,
     "result": _result,
-    "stream/content_block_delta": _block_delta,
-    "stream/content_block_start": _block_start,
-    "stream/message_delta": _message_delta,
-    "stream/message_start": _message_start,
+    **{f"stream/{kind}": read for kind, read in STREAM_EVENTS.items()},
     "system/commands_changed": _commands,
     "system/elicitation_complete": _elicited,
     "system/init": _init,
