@@ -15,17 +15,16 @@ import attrs
 
 from middleware import acp
 from middleware.errors import Failure
-from middleware.messages import Message, ModelNames, Notice, SessionModes, Update
+from middleware.messages import Message, ModelNames, Notice
 
-from . import config_options, models, modes
+from . import config_options, models, modes, session_notices
+from .choice_news import news_of, session_modes
 from .config_options import Chosen
 from .failures import RequestRefused
 from .read_settings import Settings, settings_of, settled
 
 Ask = Callable[..., Awaitable[Any]]
 Feed = Callable[..., None]
-
-NO_AUTO = "The selected model does not support Auto mode; using Accept edits instead."
 
 
 @attrs.define(eq=False)
@@ -68,7 +67,7 @@ class Choices:
     async def learn(self, info: Mapping[str, Any]) -> None:
         """Take in what a Claude Code that was just started says of itself. Raises what `ask` raises."""
         await self._learn(info)
-        self.feed(SessionModes(session=self.session, available=self.chosen.modes, current=self.chosen.mode))
+        self.feed(session_modes(self.session, self.chosen))
         self._name_models()
 
     async def learn_again(self, info: Mapping[str, Any], wishes: Mapping[str, str]) -> None:
@@ -113,7 +112,7 @@ class Choices:
         self.chosen = self._settled(chosen, await self.ask("get_settings"))
 
     async def without_auto(self, wish: object) -> bool:
-        """Whether the session was to begin in Auto, which its model does not have: it begins in Accept edits then.
+        """Whether the session was to begin in Auto, which its model has not: it begins in Accept edits then.
 
         A model without Auto is what this is for (reference 6.1). Where Auto is forbidden Claude Code is in Manual.
 
@@ -193,8 +192,7 @@ class Choices:
         self._fast_ended = (self._fast_ended or ended) and state == "off"
         news = self._news(attrs.evolve(self.chosen, fast=self.chosen.fast and not ended, fast_reason=reason))
         if ended and why is not None:
-            title, text = "Fast mode turned off", f"{why[0].upper()}{why[1:]}."
-            news.append(Notice(session=self.session, severity="warning", title=title, description=text))
+            news.append(session_notices.fast_ended(self.session, why))
         return news
 
     # ------------------------------------------------------------------------------------------ telling
@@ -205,18 +203,9 @@ class Choices:
     def _news(self, chosen: Chosen) -> list[Message]:
         """The messages for what is another choice now."""
         before, self.chosen = self.chosen, chosen
-        news: list[Message] = []
         if self._quiet:
-            return [SessionModes(session=self.session, available=chosen.modes, current=chosen.mode)]
-        if (before.mode, before.modes) != (chosen.mode, chosen.modes):
-            news.append(SessionModes(session=self.session, available=chosen.modes, current=chosen.mode))
-        if before.mode != chosen.mode:
-            update = acp.CurrentModeUpdate(current_mode_id=chosen.mode)
-            news.append(Update(session=self.session, update=update))
-        listed = self.options
-        if config_options.options(before, booleans=self.booleans) != listed:
-            news.append(Update(session=self.session, update=acp.ConfigOptionUpdate(config_options=listed)))
-        return news
+            return [session_modes(self.session, chosen)]
+        return news_of(self.session, before, chosen, booleans=self.booleans)
 
     # ------------------------------------------------------------------------------------------ setting
 
@@ -273,14 +262,9 @@ class Choices:
             try:
                 await self._set(name, config_options.checked(option, value, self.chosen.rows))
             except RequestRefused as error:
-                self._refused(name, wish, error)
+                self.feed(session_notices.not_restored(self.session, name, wish, error.failure.message))
             else:
                 self.explicit[name] = wish
-
-    def _refused(self, name: str, wish: str, error: RequestRefused) -> None:
-        title = f"{name.capitalize()} not restored"
-        text = f"{wish} is not available any more ({error.failure.message})."
-        self.feed(Notice(session=self.session, severity="warning", title=title, description=text))
 
     async def _set(self, name: str, value: str | bool) -> None:
         on = value is True or value == "on"
@@ -327,8 +311,7 @@ class Choices:
         self._change(attrs.evolve(self.chosen, mode="acceptEdits"))
         if not self._no_auto_told:
             self._no_auto_told = True
-            title = "Auto mode unavailable"
-            self.tell(Notice(session=self.session, severity="warning", title=title, description=NO_AUTO))
+            self.tell(session_notices.no_auto(self.session))
 
     async def _apply(self, **settings: Any) -> None:
         await self._told("apply_flag_settings", settings=settings)

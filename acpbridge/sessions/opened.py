@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 from loguru import logger
 
-from acpbridge.claude.control import NEWS
-from middleware.messages import Message, Notice, Prompt, WindowSize
+from middleware.messages import Message, Prompt, WindowSize
 
-from . import claude_auth_guard, continued, default_mode, modes, remembered
+from . import claude_auth_guard, continued, default_mode, remembered, session_notices
 from .choices import Choices
 from .failures import RequestRefused
 from .heads import StoredTitles, now, read_titles
+from .hook_frames import is_news, speaks_of_identity
 from .news import News
 from .places import find_transcript
 from .rest import Rest
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from .identity import Identity
     from .routing import Route
 
-
-SIGN_IN_FAILED = ("authentication_failed", "oauth_org_not_allowed")
-"""What a message of Claude Code's own says went wrong, where it is the sign-in."""
 
 T = TypeVar("T")
 
@@ -80,7 +77,7 @@ class OpenSession:
     _news: News = attrs.field(init=False)
     _later: list[Message] = attrs.field(factory=list, init=False)
     _answered: bool = attrs.field(default=False, init=False)
-    _told: set[tuple[str, ...]] = attrs.field(factory=set, init=False)  # what is wrong with settings files
+    _told: set[session_notices.Problem] = attrs.field(factory=set, init=False)  # what is wrong with settings files
     _sized: str | None = attrs.field(default=None, init=False)  # the model whose window is known
     _agent_waits: bool = attrs.field(default=False, init=False)
     _prompted: bool = attrs.field(default=False, init=False)
@@ -166,7 +163,7 @@ class OpenSession:
                 self._look_again()
                 if self._answered:
                     self.spawn(self.titles.idle(), f"title of {self.name}")
-        elif kind == "control_request" and _is_news(frame):
+        elif kind == "control_request" and is_news(frame):
             self._look_again()
         elif kind == "system" and subtype == "informational" and self._is_told(str(frame.get("content"))):
             return ()
@@ -201,30 +198,21 @@ class OpenSession:
 
     def tell_problems(self) -> None:
         """Tell what is wrong with settings files, each thing once until it is right again."""
-        keys = ("file", "path", "message")
-        found = {tuple(str(problem.get(key, "")) for key in keys) for problem in self.choices.settings.problems}
-        for file, path, what in sorted(found - self._told):
-            place = f"{file} ({path})" if path else file
-            text = f"{place}: {what}. What it sets there is ignored."
-            self._tell(Notice(session=self.name, severity="warning", title="Settings file not valid", description=text))
-        self._told = found
+        self._told, told = session_notices.problems(self.choices.settings.problems), self._told
+        for problem in sorted(self._told - told):
+            self._tell(session_notices.settings_file(self.name, *problem))
 
     def tell_default_mode(self) -> None:
         """Tell that the session does not begin in the mode that the settings want."""
         mode = self.choices.chosen.mode
         configured = default_mode.unavailable(self.choices.settings.default_mode, mode)
         if configured is not None:
-            name = modes.name_of(mode)
-            text = f'"{configured}" of the settings is not available here; this session begins in {name}.'
-            title = "Default mode not available"
-            self._tell(Notice(session=self.name, severity="warning", title=title, description=text))
+            self._tell(session_notices.default_mode(self.name, configured, mode))
 
     def tell_missing_subagents(self, count: int, *, notices: bool) -> None:
         """Tell that a replay was without some subagents, if the client has a place for it that is no answer."""
         if count and notices:
-            were = "1 subagent" if count == 1 else f"{count} subagents"
-            text = f"The history of {were} of this session could not be restored."
-            self._tell(Notice(session=self.name, title="Some subagent history is not available", description=text))
+            self._tell(session_notices.missing_subagents(self.name, count))
 
     # ------------------------------------------------------------------------------------------ choices, and a death
 
@@ -245,8 +233,7 @@ class OpenSession:
         self._agent_waits = True
         while self._agent_waits:
             if self.rest.tasks:
-                text = "It answers with its own instructions and tools once the work in the background has ended."
-                self._tell(Notice(session=self.name, severity="info", title="Agent chosen", description=text))
+                self._tell(session_notices.agent_waits(self.name))
                 await self.rest.come(tasks=True)
             await self.claude.renew(self.rest.come, stays=self._has_tasks)
 
@@ -318,30 +305,3 @@ def _stored_titles(conversation: str) -> StoredTitles:
     except (OSError, ValueError) as error:
         logger.info("conversation {}: its titles cannot be read: {}", conversation[:80], error)
         return StoredTitles()
-
-
-def speaks_of_identity(frame: Mapping[str, Any]) -> bool:
-    """Whether somebody else may be signed in: a sign-in was not accepted, or settings changed that name a key's helper.
-
-    Not those of a project: a permission that is granted for good is written there.
-    """
-    if frame.get("type") == "assistant":
-        return frame.get("error") in SIGN_IN_FAILED
-    hook = _hook_of(frame)
-    return hook.get("hook_event_name") == "ConfigChange" and hook.get("source") in ("user_settings", "policy_settings")
-
-
-def _hook_of(frame: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What our hook for news is told with this frame; empty for any other frame."""
-    request = frame.get("request") if frame.get("type") == "control_request" else None
-    if not isinstance(request, dict) or request.get("callback_id") != NEWS:
-        return {}
-    hook = request.get("input")
-    return hook if isinstance(hook, dict) else {}
-
-
-def _is_news(frame: Mapping[str, Any]) -> bool:
-    """A hook that says that the settings changed, or the model other than by us."""
-    hook = _hook_of(frame)
-    name = hook.get("hook_event_name")
-    return name == "ConfigChange" or (name == "PostModelSwitch" and hook.get("source") not in ("sdk", "resume"))

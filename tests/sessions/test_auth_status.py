@@ -10,8 +10,8 @@ import pytest
 
 from acpbridge import wire
 from acpbridge.sessions import auth_status, identity
+from acpbridge.sessions.hook_frames import speaks_of_identity
 from acpbridge.sessions.identity import Identity
-from acpbridge.sessions.opened import speaks_of_identity
 from middleware import Message
 from middleware.messages import AuthStatus
 
