@@ -11,6 +11,8 @@ from typing import Any
 
 import attrs
 
+from .members import text_in
+
 Frame = Mapping[str, Any]
 
 _OUTPUT = "<local-command-stdout>"
@@ -38,7 +40,7 @@ class Echoes:
             return False
         if kind not in ("user", "assistant"):
             return False
-        if frame.get("uuid") in self._kept:
+        if text_in(frame, "uuid") in self._kept:
             return True
         return kind == "user" and self._changes > 0 and frame.get("isReplay") is True and _is_output(frame)
 

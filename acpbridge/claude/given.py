@@ -13,6 +13,8 @@ import attrs
 
 from middleware.messages import Prompt
 
+from .members import text_in
+
 REMEMBERED = 256
 """Prompts that are remembered: far more than anybody queues."""
 
@@ -58,7 +60,7 @@ class GivenPrompts:
                 given.taken = True
                 given.runs = given.runs or frame.get("state") == "started"
                 given.completed = given.completed or frame.get("state") == "completed"
-                if frame.get("state") in _OVER:
+                if text_in(frame, "state") in _OVER:
                     given.end()
         elif kind == "result":
             several = frame.get("user_message_uuids")

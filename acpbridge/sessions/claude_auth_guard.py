@@ -11,6 +11,7 @@ from typing import Any
 
 from loguru import logger
 
+from acpbridge.claude.members import text_in
 from middleware.errors import Failure
 
 NOT_SUPPORTED = "This integration does not support using claude.ai subscriptions."
@@ -32,7 +33,7 @@ def refusal(account: Any) -> Failure | None:
     if account.get("apiProvider") not in (None, "firstParty"):
         return None
     key = account.get("apiKeySource")
-    if key in _KEYS or account.get("tokenSource") not in _NO_TOKEN:
+    if text_in(account, "apiKeySource") in _KEYS or account.get("tokenSource") not in _NO_TOKEN:
         return None
     if _is_text(account, "subscriptionType"):
         return Failure.auth_required(NOT_SUPPORTED, {"reason": "claude_subscription_not_supported"})

@@ -23,6 +23,8 @@ from typing import Any
 
 import attrs
 
+from acpbridge.claude.members import text_in
+
 from .heads import now
 from .places import open_transcript
 from .transcripts import CHAINED, Record, records
@@ -138,4 +140,4 @@ def _chained(transcript: Path) -> Iterator[Record]:
 
 
 def _is_chained(record: Record) -> bool:
-    return record.get("type") in CHAINED and isinstance(record.get("uuid"), str) and not record.get("isSidechain")
+    return text_in(record, "type") in CHAINED and isinstance(record.get("uuid"), str) and not record.get("isSidechain")

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 from loguru import logger
 
+from acpbridge.claude.members import text_in
 from middleware.messages import SubagentMessage, Task
 from middleware.subagents.calls import LAUNCHES, SEND, recipient_of
 
@@ -107,7 +108,7 @@ class _Found:
         given = given if isinstance(given, dict) else {}
         if not isinstance(call, str):
             return
-        if block.get("name") in LAUNCHES:
+        if text_in(block, "name") in LAUNCHES:
             self.launches.append(call)
             self.awaited.add(call)
         elif block.get("name") == SEND:

@@ -55,8 +55,10 @@ def not_restored(session: str, name: str, wish: str, why: str) -> Notice:
 
 def no_auto(session: str) -> Notice:
     """The model took the session out of Auto (reference 6.1)."""
-    text = "The selected model does not support Auto mode; using Accept edits instead."
-    return Notice(session=session, severity="warning", title="Auto mode unavailable", description=text)
+    title, text = "Auto mode unavailable", "he selected model does not support Auto mode; using Accept edits instead."
+    return Notice(
+        session=session, severity="warning", title=title, description=f"T{text}", transcript=f"**{title}:** t{text}"
+    )
 
 
 def fast_ended(session: str, why: str) -> Notice:

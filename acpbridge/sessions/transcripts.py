@@ -19,6 +19,8 @@ from typing import Any, BinaryIO
 import attrs
 from loguru import logger
 
+from acpbridge.claude.members import text_in
+
 from .places import open_transcript
 
 Record = Mapping[str, Any]
@@ -146,7 +148,7 @@ def _entries(file: BinaryIO, path: Path, side: bool) -> dict[str, _Entry]:
         if record is None:
             broken += 1
             continue
-        if record.get("type") in CHAINED and isinstance(record.get("uuid"), str):
+        if text_in(record, "type") in CHAINED and isinstance(record.get("uuid"), str):
             entry = _entry(record, start, side)
             entries.pop(entry.uuid, None)  # a record that was written again counts where it stands last
             entries[entry.uuid] = entry

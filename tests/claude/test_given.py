@@ -96,12 +96,15 @@ def test_what_says_nothing() -> None:
     prompts = given(1)
     for frame in (
         state(9, "started"),
+        {"type": "command_lifecycle", "command_uuid": "p9", "state": ["discarded"]},
         {"type": "result"},
         {"type": "result", "user_message_uuids": "p1"},
         {"type": "system", "subtype": "session_state_changed", "state": "running"},
     ):
         prompts.observe(frame)
     assert told(prompts) == ("", "p1", "p1")
+    prompts.observe({"type": "command_lifecycle", "command_uuid": "p1", "state": ["discarded"]})
+    assert told(prompts) == ("", "p1", "")
 
 
 def test_only_so_many_are_remembered() -> None:

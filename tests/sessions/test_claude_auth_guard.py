@@ -20,6 +20,7 @@ SUBSCRIBED = {"subscriptionType": "max", "email": "a@b", "apiProvider": "firstPa
         ({**SUBSCRIBED, "apiKeySource": "none"}, NOT_SUPPORTED),
         ({"tokenSource": "none", "apiProvider": "firstParty"}, SIGN_IN),
         ({"tokenSource": "none", "apiKeySource": "none"}, SIGN_IN),
+        ({"tokenSource": "none", "apiKeySource": ["apiKeyHelper"]}, SIGN_IN),
         ({**SUBSCRIBED, "apiKeySource": "ANTHROPIC_API_KEY"}, None),
         ({**SUBSCRIBED, "apiKeySource": "apiKeyHelper"}, None),
         ({**SUBSCRIBED, "apiKeySource": "/login managed key"}, None),

@@ -123,4 +123,5 @@ def test_echoes() -> None:
     }
     assert not echoes.hides(kept)
     assert echoes.hides({"type": "assistant", "uuid": "u"})
+    assert not echoes.hides({"type": "assistant", "uuid": ["u"]})
     assert not echoes.hides({"type": "assistant", "uuid": "v"})

@@ -193,7 +193,7 @@ def test_broken_records(data: st.DataObject) -> None:
             "tool_use_id": JSON,
             "content": JSON,
             "is_error": JSON,
-            "name": st.sampled_from(["Agent", "SendMessage"]) | JSON,
+            "name": st.sampled_from(["Agent", "SendMessage", ["Agent"]]) | JSON,
             "input": st.fixed_dictionaries({"to": JSON, "message": JSON}) | JSON,
         },
     )

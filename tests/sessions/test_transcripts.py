@@ -72,7 +72,8 @@ def test_broken_lines(config: Path) -> None:
     t = Transcript(config)
     t.line("{ this is not JSON")
     one = t.user("one")
-    for text in ("", "[]", "null", '"text"', "\x00\x00", '{"type":"user"}', '{"type":"user","uuid":7}', "[" * 100_000):
+    odd = ("", "[]", "null", '"text"', "\x00\x00", '{"type":"user"}', '{"type":"user","uuid":7}', "[" * 100_000)
+    for text in (*odd, '{"type":["user"],"uuid":"x"}', '{"type":{},"uuid":"y"}'):
         t.line(text)
     two = t.answer("two")
     with t.path.open("a") as file:
