@@ -194,10 +194,10 @@ def test_fast_mode_is_off(frames: list[Json]) -> None:
     ],
 )
 def test_the_model_is_asked_again(members: Json, title: str, why: str) -> None:
-    """A client with notices is told that it takes longer, and why; a transcript is not."""
+    """Told that it takes longer, and why: to clients without notices in the text, so that nobody waits unknowing."""
     noticed, written = both(system("api_retry", attempt=1, **members))
     assert noticed == [notice(title, why, "warning")]
-    assert written == []
+    assert written == [chunk(f"**{title.removesuffix('.')}:** {why}")]
 
 
 def test_a_sign_in_is_not_tried_again() -> None:
@@ -214,18 +214,14 @@ STARTED = {
 
 
 def test_a_limit_is_near() -> None:
-    """A client with notices is told once; each is told all of it beside the context's use, when that is known."""
+    """It is told once, and all of it beside the context's use, when that is known."""
     limit = {"type": "rate_limit_event", "rate_limit_info": LIMIT}
     noticed, written = both(limit, STARTED, limit)
     usage = {"sessionUpdate": "usage_update", "used": 7, "size": 200_000, "_meta": {"_claude/model": "opus"}}
     with_limit = {**usage, "_meta": {"_claude/model": "opus", "_claude/rateLimit": LIMIT}}
-    title = "The five hour limit is near"
-    assert noticed == [
-        notice(title, "90% used; it resets at 2027-01-15 08:00 UTC", "warning"),
-        usage,
-        with_limit,
-    ]
-    assert written == [usage, with_limit]
+    title, text = "The five hour limit is near", "90% used; it resets at 2027-01-15 08:00 UTC"
+    assert noticed == [notice(title, text, "warning"), usage, with_limit]
+    assert written == [chunk(f"**{title}:** {text}"), usage, with_limit]
 
 
 # ------------------------------------------------------------------------------------------ nothing

@@ -68,7 +68,10 @@ class News:
         yield done
 
     def _aside(self, title: str, text: str, severity: Any) -> Notice:
-        return Notice(session=self.session, title=title, description=text or None, severity=severity, where="notices")
+        transcript = f"**{title.rstrip('.')}:** {text}" if text else f"**{title}**"
+        return Notice(
+            session=self.session, title=title, description=text or None, severity=severity, transcript=transcript
+        )
 
     def _status(self, frame: Frame) -> Iterator[Message]:
         if frame.get("status") == "compacting":

@@ -28,6 +28,7 @@ import attrs
 from loguru import logger
 
 from acpbridge.claude.events import messages_of
+from acpbridge.claude.members import count_in, object_in
 from acpbridge.claude.summaries import summary_in
 from middleware import Pipeline, StepRunner, acp
 from middleware.messages import (
@@ -96,6 +97,7 @@ class Replay:
     names: Mapping[str, acp.SessionConfigSelectOption] = attrs.field(factory=dict)
     traffic: Traffic = attrs.field(factory=Traffic, init=False)
     told: list[str] = attrs.field(factory=list, init=False)
+    _compaction: Mapping[str, Any] = attrs.field(factory=dict, init=False)  # the figures of the last one
     _runner: StepRunner = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -177,14 +179,31 @@ class Replay:
         arrived = self.traffic.arrived.get(uuid_of(record) or "")
         if arrived is not None:
             return [arrived]
+        if record.get("subtype") == "compact_boundary":
+            self._compaction = object_in(record, "compactMetadata")  # its summary is the next record's
         messages: list[Message] = []
         for message in messages_of_record(self.session, record, parent=parent):
+            if isinstance(message, Compaction):
+                message = _with_figures(message, self._compaction)
             sent = self.traffic.sent.get(message.tool_use) if isinstance(message, ToolUse | ToolResult) else None
             if sent is None:
                 messages.append(message)
             elif isinstance(message, ToolUse):
                 messages.append(sent)
         return messages
+
+
+def _with_figures(compaction: Compaction, figures: Mapping[str, Any]) -> Compaction:
+    """A compaction with what its boundary says of it, as the stream's does (`News`)."""
+    if not figures:
+        return compaction
+    return attrs.evolve(
+        compaction,
+        trigger="automatic" if figures.get("trigger") == "auto" else "manual",
+        tokens_before=count_in(figures, "preTokens"),
+        tokens=count_in(figures, "postTokens"),
+        milliseconds=count_in(figures, "durationMs"),
+    )
 
 
 def messages_of_record(session: str, record: Record, parent: str | None = None) -> list[Message]:

@@ -126,12 +126,13 @@ def test_claude_codes_own_words(config: Path) -> None:
 def test_compaction(config: Path) -> None:
     """A compaction is shown with its summary: as an update to clients that have it, as a call to the others."""
     t = Transcript(config)
-    t.record("system", parent=None, subtype="compact_boundary", compactMetadata={"trigger": "manual"})
+    t.record("system", parent=None, subtype="compact_boundary", compactMetadata={"trigger": "auto", "preTokens": 9, "postTokens": 3})
     t.said("This session goes on", isCompactSummary=True, uuid="sum")
     t.user("after")
     [call] = [update for update in told(t) if update["sessionUpdate"].startswith("tool_call")]
     assert call["status"] == "completed"
     assert "This session goes on" in json.dumps(call)
+    assert call["rawOutput"] == {"trigger": "automatic", "preTokens": 9, "postTokens": 3}
     [update] = [u for u in told(t, {"session": {"compaction": {}}}) if u["sessionUpdate"] == "compaction_update"]
     assert (update["compactionId"], update["status"]) == ("sum", "completed")
     assert "user_ This session goes on" not in _texts(told(t))

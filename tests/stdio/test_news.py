@@ -127,7 +127,7 @@ def test_a_prompt_that_a_hook_blocks(talk: Talk) -> None:
 
 
 def test_the_model_is_asked_again(talk: Talk) -> None:
-    """A client with notices is told why it takes longer; a transcript has the answer only."""
+    """The person is told why it takes longer, before the answer."""
     talk.run([Fail(529, times=1), Say("Here I am.")])
     told = notices(talk)
     if told:
@@ -135,7 +135,9 @@ def test_the_model_is_asked_again(talk: Talk) -> None:
         assert told[0][2].startswith("The model is overloaded; next attempt in ")
         assert talk.text == "Here I am."
     else:
-        assert talk.text == "Here I am.**Notice:** Stop says: the hook says hello\n\n"
+        retried, _, rest = talk.text.partition("\n\n")
+        assert retried.startswith("**Retrying Claude, attempt 1 of 2:** The model is overloaded; next attempt in ")
+        assert rest == "Here I am.**Notice:** Stop says: the hook says hello\n\n"
 
 
 def test_a_refusal(talk: Talk) -> None:
