@@ -26,6 +26,11 @@ NOT_BACK = "Claude Code ended and could not be started again: {}"
 
 NOT_CLEARED = "Claude Code could not be started with an empty context, so the plan was not carried out: {}"
 
+CLOSED = "the session is closed"
+"""Why no other Claude Code is started: nobody wants one any more."""
+
+_UNWANTED = (CLOSED, "was closed before it had started")
+
 Death = Mapping[str, Any]
 """What is known of the end of a Claude Code: `exitCode` (int or None) and `stderr` (its last lines)."""
 
@@ -98,7 +103,10 @@ class Absence:
             await start()
         except Exception as error:
             text = NOT_BACK if old is None else NOT_CLEARED
-            logger.opt(exception=error).error("session {}: {}", self.session, text.format(type(error).__name__))
+            if any(words in str(error) for words in _UNWANTED):
+                logger.debug("session {}: no Claude Code is started any more: {}", self.session, error)
+            else:
+                logger.opt(exception=error).error("session {}: {}", self.session, text.format(type(error).__name__))
             failure = Failure.internal(text.format(error), death(error))
             lost = (*(() if old is None else old.running), *(prompt.prompt for prompt in self.held.take()))
             if old is not None:

@@ -40,6 +40,7 @@ class Instance:
     process: ClaudeProcess
     given: GivenPrompts = attrs.field(factory=GivenPrompts, init=False)
     asks: OpenAsks = attrs.field(init=False)
+    gives_way: bool = attrs.field(default=False, init=False)  # another one takes its place, though it lives
     _echoes: Echoes = attrs.field(factory=Echoes, init=False)
 
     def __attrs_post_init__(self) -> None:

@@ -33,8 +33,10 @@ async def dropped_by(
                 dropped.append(prompt)
     try:
         reply = await stop
-    except (ControlError, ClaudeSDKError) as error:
+    except ControlError as error:
         logger.warning("session {}: the interrupt was not taken: {}", session, error)
+    except ClaudeSDKError as error:
+        logger.debug("session {}: nothing was left to interrupt: {}", session, error)
     else:
         named = reply.get("cancelled") if isinstance(reply, dict) else None
         dropped += [prompt for prompt in named or () if isinstance(prompt, str) and prompt not in dropped]

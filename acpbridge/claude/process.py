@@ -64,6 +64,7 @@ class ClaudeProcess:
         self._connecting: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
+        self._ended = asyncio.Event()
 
     async def start(self) -> dict[str, Any]:
         """Start it and make the handshake; its answer to `initialize`.
@@ -104,8 +105,12 @@ class ClaudeProcess:
         return answer
 
     async def close(self) -> None:
-        """End it: its stdin is closed, SIGTERM after 2 s, SIGKILL (of what it runs, too) after 4 s. Once."""
+        """End it: its stdin is closed, SIGTERM after 2 s, SIGKILL (of what it runs, too) after 4 s.
+
+        Whoever calls again waits for the same end.
+        """
         if self._closed:
+            await self._ended.wait()
             return
         self._closed = True
         loop = asyncio.get_running_loop()
@@ -127,6 +132,7 @@ class ClaudeProcess:
                 await asyncio.wait([self._writer])
             if self._watcher is not None and self._number is not None:
                 self._watcher.remove(self._number)
+            self._ended.set()
 
     def _kill(self) -> None:
         if self.tap.process_id is not None and self.tap.exit_code is None:

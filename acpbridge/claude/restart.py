@@ -19,7 +19,7 @@ ATTEMPTS = 4
 FIRST_WAIT = 0.25
 """Seconds before the second start; doubled each time, so that the prompt waits for less than 2 s in all."""
 
-_HOPELESS = ("No conversation found", "requires a valid session ID", "the session is closed")
+_HOPELESS = ("No conversation found", "requires a valid session ID", "the session is closed", "was closed before it")
 """What Claude Code says when it will say the same the next time."""
 
 Sleep = Callable[[float], Awaitable[None]]

@@ -32,7 +32,7 @@ from middleware.messages import (
 )
 
 from . import control
-from .absence import Absence, HeldPrompts, ended_unexpectedly
+from .absence import CLOSED, Absence, HeldPrompts, ended_unexpectedly
 from .calls import CALLS
 from .events import commands_in, messages_of
 from .flow_control import FlowControl
@@ -45,6 +45,9 @@ from .tap import Frame
 from .watch import Watcher
 
 Feed = Callable[..., None]
+
+FILLING_ENDS_WITHIN = 3.0
+"""Seconds for which the end of a session waits for the start of a Claude Code that it has overtaken."""
 
 
 def _nothing_more(frame: Frame) -> Iterable[Message]:
@@ -129,6 +132,9 @@ class ClaudeSession:
         """End Claude Code: what runs is stopped first, so that it need not be killed."""
         self._closing = True
         await self._claude.close(stop=self._absence is None)
+        if self._absence is not None and self._absence.filling is not None:
+            # It finds the session closed. Nothing of this session may follow its end.
+            await asyncio.wait([self._absence.filling], timeout=FILLING_ENDS_WITHIN)
 
     # ------------------------------------------------------------------------------------------ toward Claude Code
 
@@ -160,6 +166,14 @@ class ClaudeSession:
         """
         if self._absence is not None:
             await self._end_of(self._absence)
+        claude = self._claude
+        try:
+            return await claude.request(subtype, **members)
+        except ClaudeSDKError:
+            if not claude.gives_way or self._closing:
+                raise
+        if self._absence is not None:  # it was replaced, and nothing has died: the new one is asked
+            await self._end_of(self._absence)
         return await self._claude.request(subtype, **members)
 
     async def renew(self, rest: Callable[[], Awaitable[None]], stays: Callable[[], bool] = lambda: False) -> bool:
@@ -184,6 +198,7 @@ class ClaudeSession:
             absence = self._absence
             if absence is None and not stays():
                 given = self._claude.given
+                self._claude.gives_way = True
                 absence = self._leave()
                 self._held.put_first(given.late)
                 self.feed(AgentGone(session=self.name, prompts=()))  # its work in the background ends with it
@@ -240,7 +255,7 @@ class ClaudeSession:
     async def _start_again(self) -> None:
         await self._claude.process.close()
         if self._closing:
-            raise ClaudeSDKError("the session is closed")
+            raise ClaudeSDKError(CLOSED)
         self._take_process()
         await self.start()
 

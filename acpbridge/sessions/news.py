@@ -75,7 +75,7 @@ class News:
 
     def _status(self, frame: Frame) -> Iterator[Message]:
         if frame.get("status") == "compacting":
-            yield Compaction(session=self.session, state="in_progress", compaction=text_in(frame, "uuid"))
+            yield Compaction(session=self.session, state="in_progress", compaction=text_in(frame, "uuid") or None)
         elif frame.get("compact_result") == "failed":
             error = text_in(frame, "compact_error") or text_in(frame, "error") or "Claude Code gave no reason"
             yield Compaction(

@@ -231,14 +231,19 @@ class OpenSession:
         if self._agent_waits:
             return
         self._agent_waits = True
-        while self._agent_waits:
-            if self.rest.tasks:
-                self._tell(session_notices.agent_waits(self.name))
-                await self.rest.come(tasks=True)
-            await self.claude.renew(self.rest.come, stays=self._has_tasks)
+        replaced = False
+        try:
+            while not replaced:
+                if self.rest.tasks:
+                    self._tell(session_notices.agent_waits(self.name))
+                    await self.rest.come(tasks=True)
+                replaced = await self.claude.renew(self.rest.come, stays=self._has_tasks)
+        finally:
+            self._agent_waits = False
 
     def _has_tasks(self) -> bool:
-        self._agent_waits = self.rest.tasks  # what is chosen from here on needs another new one
+        """Asked when the old one is about to go: what is chosen from here on needs another new one."""
+        self._agent_waits = self.rest.tasks
         return self.rest.tasks
 
     @property

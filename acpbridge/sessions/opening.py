@@ -105,7 +105,7 @@ async def open_session(end: AgentEnd, name: str, params: Any, past: Past | None 
         raise RequestRefused(Failure.internal("The agent is closing."))
     end.sessions[name] = claude  # before it is open, so that it is closed with the others if the client goes now
     end.open[name] = opened
-    end.feed(SessionOpened(session=name, cwd=params.cwd))
+    end.feed(SessionOpened(session=name, cwd=params.cwd, resumed=past is not None and past.saved))
     try:
         await choices.learn(await claude.start())
         opened.check_account()

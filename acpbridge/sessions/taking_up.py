@@ -14,7 +14,7 @@ from loguru import logger
 
 from middleware import acp
 from middleware.errors import Failure
-from middleware.messages import Replayed, Request
+from middleware.messages import Cancel, Replayed, Request
 
 from . import subagent_history
 from .config_options import model_entries
@@ -103,7 +103,9 @@ async def _take_up(end: AgentEnd, params: Any) -> tuple[OpenSession, _Found]:
         (await end.sdk("acpbridge.claude.options")).session_options(params, name)
         logger.info("session {}: is started anew, since it is asked for otherwise", name)
         mode = live.choices.chosen.mode
+        end.feed(Cancel(session=name))  # its prompts are cancelled, as by a close (reference 3, C3 and C45)
         await end.close_session(name)
+        found = await _found(end, name)  # Claude Code may have written the conversation just now
     past = Past(
         conversation=found.conversation,
         saved=found.saved,

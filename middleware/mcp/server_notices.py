@@ -24,7 +24,7 @@ def notice(session: str, severity: Any, title: str, description: str, meta: dict
     """A notice, or the same in the chat for a client that takes none."""
     if notices:
         return Update(session=session, update=acp.Notice(severity=severity, title=title, description=description))
-    text = acp.TextContent(text=f"**{title}:** {description}")
+    text = acp.TextContent(text=f"**{title}:** {description}\n\n")
     return Update(session=session, update=acp.AgentMessageChunk(content=text, meta=meta))
 
 

@@ -59,10 +59,14 @@ class SessionRestarted(ToClient):
 
 @attrs.frozen(kw_only=True)
 class SessionOpened(ToClient):
-    """A session lives from here on: created, loaded, resumed or forked. Precedes every message of it."""
+    """A session lives from here on: created, loaded, resumed or forked. Precedes every message of it.
+
+    `resumed` is whether it has a past, whose tokens its running totals begin with.
+    """
 
     session: str
     cwd: str
+    resumed: bool = False
 
 
 @attrs.frozen(kw_only=True)

@@ -6,6 +6,7 @@ any more; before that, its tail does. The window of a session opens at a cancel 
     message                          window closed    open             told
     -------------------------------  ---------------  ---------------  ---------------------
     text, thinking, usage            pass             pass             drop
+    compaction                       pass             pass             drop
     tool use X                       pass, reached    pass, reached    drop, reached: dropped
     tool result                      pass             pass as failed   drop
     ask for X, X reached             as X was         as X was         as X was
@@ -41,6 +42,8 @@ from middleware.messages import (
     Cancel,
     CancelRequest,
     Closing,
+    Compaction,
+    CompactionSummary,
     Message,
     MessageCompleted,
     MessageStarted,
@@ -218,8 +221,8 @@ class CancelDrop(Stage):
                 yield from session.asks.take_back(ask, CANCELLED)
             yield WorkStopped(session=message.session)  # showing the ask had announced its call
 
-    @on(ToolInput, Usage)
-    def _detail(self, message: ToolInput | Usage, context: Context) -> Outcome:
+    @on(ToolInput, Usage, Compaction, CompactionSummary)
+    def _detail(self, message: ToolInput | Usage | Compaction | CompactionSummary, context: Context) -> Outcome:
         parent = message.parent if isinstance(message, ToolInput) else None
         return None if self._window(message.session).drops(parent) else message
 

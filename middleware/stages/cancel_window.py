@@ -48,7 +48,7 @@ class CancelWindow:
     _unasked: bool = False  # what the cancel stopped is work that no prompt asked for: only an idle ends it
     _lists: bool = False  # this Claude Code says whom a request to the model serves
     _uses: dict[str, _Use] = attrs.field(factory=dict)  # the first record wins
-    _cut: dict[str | None, str | None] = attrs.field(factory=dict)  # lane -> the message of which a piece was dropped
+    _cut: dict[str | None, str] = attrs.field(factory=dict)  # lane -> the message of which a piece was dropped
 
     # ------------------------------------------------------------------------------------------ opening
 
@@ -160,6 +160,8 @@ class CancelWindow:
         if text.whole:
             return self.drops(text.parent)
         if self.drops(text.parent):
+            if text.message is None:
+                return True  # nobody knows whether the next piece is of the same message: it is dropped for itself
             self._cut[text.parent] = text.message
         return text.parent in self._cut and self._cut[text.parent] == text.message
 

@@ -24,6 +24,8 @@ from middleware.messages import (
 )
 from middleware.stage import Context, Outcome, Stage, on
 
+from .turn_outcome import common_prefix
+
 DEFAULT_SIZE = 200_000
 """Tokens of a context window that nobody told us (reference 13.3)."""
 
@@ -129,16 +131,7 @@ def _window(result: Result, model: str | None) -> int | None:
     best, length = None, -1
     for name, figures in result.model_usage.items():
         size = figures.get("contextWindow")
-        shared = _common_prefix(name, model or "")
+        shared = common_prefix(name, model or "")
         if isinstance(size, int) and size > 0 and shared > length:
             best, length = size, shared
     return best
-
-
-def _common_prefix(one: str, other: str) -> int:
-    length = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        length += 1
-    return length

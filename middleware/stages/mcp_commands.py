@@ -215,11 +215,11 @@ class McpCommands(Stage):
 
     @on(SessionClosed)
     def _closed(self, message: SessionClosed, context: Context) -> Iterator[Message]:
-        """Whoever keeps the turns answers what is open; what was not taken is told as cancelled."""
+        """What was not taken is told as cancelled: nothing of a session follows its end."""
         session = self._sessions.pop(message.session, None)
-        yield message
         if session is not None:
             yield from self._drop(message.session, session, context)
+        yield message
 
     def close(self, context: Context) -> Iterator[Message]:
         for name, session in self._sessions.items():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -93,6 +93,21 @@ class ModelTotals:
             if more.total:
                 added.append((model, more))
         return tuple(added)
+
+
+def common_prefix(one: str, other: str) -> int:
+    """How many characters two names share from their beginning."""
+    length = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        length += 1
+    return length
+
+
+def closest(model: str, names: Iterable[str]) -> str:
+    """Which of these names is this model's: the one that begins most like it."""
+    return max(names, key=lambda name: common_prefix(name, model))
 
 
 def _count(value: object) -> int:

@@ -26,6 +26,7 @@ from middleware.messages import (
     Interrupted,
     Message,
     MessageCompleted,
+    MessageStarted,
     Notice,
     PermissionAnswer,
     Prompt,
@@ -36,6 +37,7 @@ from middleware.messages import (
     RequestStarted,
     Result,
     SessionClosed,
+    SessionOpened,
     SessionRestarted,
     Task,
     TaskLevel,
@@ -49,7 +51,7 @@ from middleware.stage import Context, Expired, Outcome, Stage, on
 
 from .live_subagents import LiveSubagents
 from .open_turns import OpenTurns, Turn
-from .turn_outcome import ModelTotals, is_autonomous, outcome_of
+from .turn_outcome import ModelTotals, closest, is_autonomous, outcome_of
 
 BACKSTOP = 30.0
 """Seconds from the first cancel after which a stopped turn is answered although Claude Code says nothing (C43)."""
@@ -71,6 +73,8 @@ class _Session:
     error: str | None = None  # what the last complete message said went wrong
     refused: bool = False  # the person refused so that the turn ends: its result is an error
     totals: ModelTotals = attrs.field(factory=ModelTotals)
+    resumed: bool = False  # the running totals began with a past, and none of them was read yet
+    model: str = ""  # that answered last
 
 
 @attrs.frozen
@@ -204,6 +208,17 @@ class Turns(Stage):
             self._session(message.session).error = message.error
         return message
 
+    @on(SessionOpened)
+    def _opened(self, message: SessionOpened, context: Context) -> Outcome:
+        self._session(message.session).resumed = message.resumed
+        return message
+
+    @on(MessageStarted)
+    def _message_started(self, message: MessageStarted, context: Context) -> Outcome:
+        if message.parent is None and message.model is not None:
+            self._session(message.session).model = message.model
+        return message
+
     @on(RequestStarted)
     def _request_started(self, message: RequestStarted, context: Context) -> Outcome:
         self._session(message.session).requested = True
@@ -215,6 +230,8 @@ class Turns(Stage):
         session.open.named = session.open.named or bool(message.prompts)
         session.requested = False
         by_model = session.totals.advance(message.model_usage)
+        if session.resumed and message.model_usage:  # a reading without one before says nothing of its turn (2.7)
+            session.resumed, by_model = False, ((closest(session.model, message.model_usage), message.usage),)
         shown, session.shown = session.shown, False
         noticed, session.noticed = message.text.strip() in session.noticed, set()
         error, session.error = session.error, None

@@ -24,14 +24,17 @@ from middleware.messages import (
     Interrupt,
     Message,
     MessageStarted,
+    ModelNames,
     Prompt,
     PromptState,
+    Replayed,
     RequestStarted,
     Result,
     SessionClosed,
     Text,
     Thought,
     ToClient,
+    WindowSize,
 )
 from middleware.stage import Context, Expired, Outcome, Stage, on
 from middleware.usage_report import usage_report
@@ -41,6 +44,10 @@ WITHIN = 5.0
 
 _CALL = "/usage "
 """What the calls of this stage begin with."""
+
+
+_BESIDE = (ModelNames, Replayed, WindowSize)
+"""What is told beside the turns: it does not wait for the figures, since an answer would overtake it."""
 
 
 @attrs.define
@@ -121,7 +128,7 @@ class UsageCommand(Stage):
         return message if session is None else self._of_session(str(name), session, message, context)
 
     def _of_session(self, name: str, session: _Session, message: ToClient, context: Context) -> Iterator[Message]:
-        if session.run is not None and session.run.held is not None:
+        if session.run is not None and session.run.held is not None and not isinstance(message, _BESIDE):
             if not session.run.ended_by(message):
                 session.run.held.append(message)
                 return

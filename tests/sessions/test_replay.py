@@ -126,7 +126,12 @@ def test_claude_codes_own_words(config: Path) -> None:
 def test_compaction(config: Path) -> None:
     """A compaction is shown with its summary: as an update to clients that have it, as a call to the others."""
     t = Transcript(config)
-    t.record("system", parent=None, subtype="compact_boundary", compactMetadata={"trigger": "auto", "preTokens": 9, "postTokens": 3})
+    t.record(
+        "system",
+        parent=None,
+        subtype="compact_boundary",
+        compactMetadata={"trigger": "auto", "preTokens": 9, "postTokens": 3},
+    )
     t.said("This session goes on", isCompactSummary=True, uuid="sum")
     t.user("after")
     [call] = [update for update in told(t) if update["sessionUpdate"].startswith("tool_call")]

@@ -217,8 +217,8 @@ def test_only_so_many_tool_uses_are_remembered(run: StepRunner) -> None:
 def test_a_message_is_not_cut_in_the_middle(run: StepRunner) -> None:
     """When the window closes inside a message, its pieces stay hidden: the complete message brings all of it (C31)."""
     tell(run)
-    whole = text("one two", whole=True)
-    assert gave(run, prompt(2), text("one "), echoed(2), text("two"), whole) == [prompt(2), echoed(2), whole]
+    one, two, whole = text("one ", message="m1"), text("two", message="m1"), text("one two", message="m1", whole=True)
+    assert gave(run, prompt(2), one, echoed(2), two, whole) == [prompt(2), echoed(2), whole]
     play(run, MessageCompleted(session=S))
     assert gave(run, text("three")) == [text("three")]
 
@@ -226,13 +226,21 @@ def test_a_message_is_not_cut_in_the_middle(run: StepRunner) -> None:
 def test_lanes_are_cut_one_by_one(run: StepRunner) -> None:
     """A piece that was dropped hides the rest of its own message only, and the next message of its lane begins anew."""
     tell(run)
-    play(run, prompt(2), text("one "), echoed(2))
-    child = text("child", parent="call")
-    assert gave(run, child, text("two"), MessageStarted(session=S, message="m", parent="call"), text("two")) == [
+    one, two = text("one ", message="m1"), text("two", message="m1")
+    play(run, prompt(2), one, echoed(2))
+    child = text("child", message="m1", parent="call")
+    assert gave(run, child, two, MessageStarted(session=S, message="m", parent="call"), two) == [
         child,
         MessageStarted(session=S, message="m", parent="call"),
     ]
     assert gave(run, MessageStarted(session=S, message="m"), text("three"))[1:] == [text("three")]
+
+
+def test_messages_without_names(run: StepRunner) -> None:
+    """Of a source that does not name its messages what comes in the window is dropped, and nothing of the next prompt:
+    a bridge may have neither names nor `MessageStarted`."""
+    tell(run)
+    assert gave(run, prompt(2), text("too late"), started(2), text("answer")) == [prompt(2), started(2), text("answer")]
 
 
 # ------------------------------------------------------------------------------------------------- opening

@@ -95,9 +95,8 @@ def test_failed_is_told_once() -> None:
     [update] = told(run)
     assert isinstance(update, acp.AgentMessageChunk)
     assert update.meta == {"claudeCode": {"kind": "mcpServerStatus", "server": "a", "status": "failed"}}
-    assert update.content == acp.TextContent(
-        text='**MCP server "a" failed to start:** Its tools are unavailable in this session. Run /mcp for the error.'
-    )
+    text = 'MCP server "a" failed to start:** Its tools are unavailable in this session. Run /mcp for the error.'
+    assert update.content == acp.TextContent(text=f"**{text}\n\n")
 
 
 def test_notices() -> None:
