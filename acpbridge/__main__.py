@@ -21,6 +21,8 @@ Without a command it is an ACP agent on stdin and stdout, for an editor to start
 environment:
   ACPBRIDGE_LOG             log level: debug, info, warning (the default), error
   CLAUDE_CODE_EXECUTABLE    the Claude Code to use instead of the bundled one
+  ACPBRIDGE_IDLE_COMPACT_DELAY_MS
+                            after how long a conversation that idles is compacted
   CLAUDE_MODEL_CONFIG       JSON, an object: availableModels and modelOverrides, as in settings.json
   CLAUDE_CODE_THINKING_DISPLAY   how thinking is shown: summarized, omitted
   MAX_THINKING_TOKENS       tokens for thinking, 0 for none

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import uuid
 from collections.abc import Iterator
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from acpbridge.agent_end import AgentEnd
 
     from .replay import Replay
+
+
+TURNS_END_WITHIN = 5.0
+"""Seconds that cancelled turns have to end before their Claude Code is closed (reference 9.6)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -104,6 +109,9 @@ async def _take_up(end: AgentEnd, params: Any) -> tuple[OpenSession, _Found]:
         logger.info("session {}: is started anew, since it is asked for otherwise", name)
         mode = live.choices.chosen.mode
         end.feed(Cancel(session=name))  # its prompts are cancelled, as by a close (reference 3, C3 and C45)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TURNS_END_WITHIN):
+                await live.rest.come()
         await end.close_session(name)
         found = await _found(end, name)  # Claude Code may have written the conversation just now
     past = Past(

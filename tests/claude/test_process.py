@@ -152,6 +152,26 @@ def test_a_close_ends_it_gently() -> None:
     run(scenario())
 
 
+def test_two_that_close_it() -> None:
+    """Whoever closes it while it is being closed waits for the same end."""
+
+    async def scenario() -> None:
+        process, claude, _ = made()
+        await process.start()
+        claude.stays = True
+        first = asyncio.ensure_future(process.close())
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(process.close())
+        await asyncio.sleep(0)
+        assert not second.done()
+        claude.end()
+        await second
+        assert claude.process.returncode is not None
+        await first
+
+    run(scenario())
+
+
 @pytest.mark.parametrize(("ends_with", "signals"), [("terminate", ["terminate"]), ("kill", ["terminate", "kill"])])
 def test_one_that_does_not_end(ends_with: str, signals: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One that stays is told to terminate, and killed when it stays then, and what it runs before it."""

@@ -156,3 +156,24 @@ def test_a_renewal_during_another(monkeypatch: pytest.MonkeyPatch) -> None:
         await scene.end()
 
     run(play())
+
+
+def test_a_request_that_meets_the_renewal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A control request that the old one has not answered when it goes is asked of the new one: nothing has died."""
+
+    async def play() -> None:
+        scene = Scene(monkeypatch)
+        old = await scene.begin()
+        request = asyncio.ensure_future(scene.session.request("set_permission_mode", mode="plan"))
+        await old.asked("set_permission_mode")
+        scene.rest.set()
+        assert await scene.renew()
+        new = FakeClaude.made
+        assert new is not old
+        number = (await new.asked("set_permission_mode"))["request_id"]
+        answer = {"subtype": "success", "request_id": number, "response": {"mode": "plan"}}
+        new.say({"type": "control_response", "response": answer})
+        assert await request == {"mode": "plan"}
+        await scene.end()
+
+    run(play())

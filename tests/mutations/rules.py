@@ -1,7 +1,7 @@
 """The rules of `CancelDrop` and `Turns`: how each is taken out of the code, and which test goes red then.
 
 `old` stands exactly once in the module, and `new` is what the code would be without the rule. The list in
-docs/cancel-window.md is made of this table (`python tests/mutations/run.py --table`); test_rules.py compares them.
+docs/cancel-window.md is made of this table (`run.py --table`, see there); test_rules.py compares them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Take each rule of `CancelDrop` and `Turns` out of the code in turn, and see its test go red.
 
-    python tests/mutations/run.py                 all rules; exit code 1 when one survives
-    python tests/mutations/run.py told backstop   the rules whose name has one of these words
-    python tests/mutations/run.py --table         the rules and their tests as docs/cancel-window.md lists them
+    uv run python tests/mutations/run.py                 all rules; exit code 1 when one survives
+    uv run python tests/mutations/run.py told backstop   the rules whose name has one of these words
+    uv run python tests/mutations/run.py --table         the rules and their tests as docs/cancel-window.md lists them
 
 Nothing in the checkout is changed: each rule is taken out of a copy in a temporary directory, and pytest runs there.
 """

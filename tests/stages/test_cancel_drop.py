@@ -17,6 +17,8 @@ from middleware.messages import (
     AskWithdrawn,
     CancelRequest,
     Closing,
+    Compaction,
+    CompactionSummary,
     MessageCompleted,
     MessageStarted,
     PastSubagent,
@@ -234,6 +236,15 @@ def test_lanes_are_cut_one_by_one(run: StepRunner) -> None:
         MessageStarted(session=S, message="m", parent="call"),
     ]
     assert gave(run, MessageStarted(session=S, message="m"), text("three"))[1:] == [text("three")]
+
+
+def test_a_compaction(run: StepRunner) -> None:
+    """A compaction that was cancelled is not shown behind its answer, however it ends; the next prompt's is."""
+    begins, piece = Compaction(session=S, state="in_progress", compaction="c"), CompactionSummary(session=S, text="s")
+    failed = Compaction(session=S, state="failed", compaction="c", error="aborted")
+    tell(run)
+    assert gave(run, begins, piece, failed) == []
+    assert gave(run, prompt(2), started(2), begins, piece, failed)[2:] == [begins, piece, failed]
 
 
 def test_messages_without_names(run: StepRunner) -> None:

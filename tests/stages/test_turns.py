@@ -15,12 +15,14 @@ from middleware.messages import (
     Compaction,
     Interrupted,
     MessageCompleted,
+    MessageStarted,
     Notice,
     PermissionAnswer,
     PromptStage,
     Request,
     RequestFailed,
     Result,
+    SessionOpened,
     SessionRestarted,
     Text,
     Thought,
@@ -803,3 +805,15 @@ def test_it_is_a_stage() -> None:
             closed("t"),
         ],
     )
+
+
+def test_the_first_result_of_a_resumed_session(run: StepRunner) -> None:
+    """Its totals hold the whole past, and nobody has read them before: the turn used what its result says (02.7)."""
+    totals = {"claude-haiku": {"inputTokens": 900}, "claude-opus-5": {"inputTokens": 100, "outputTokens": 57}}
+    play(run, SessionOpened(session=S, cwd="/", resumed=True), prompt(1), started(1))
+    play(run, MessageStarted(session=S, message="m", model="claude-opus-5-5"))
+    first = ended(gave(run, result(1, usage=usage(7), model_usage=totals)), 1)
+    assert first.model_usage == (("claude-opus-5", usage(7)),)
+    more = {**totals, "claude-opus-5": {"inputTokens": 100, "outputTokens": 60}}
+    second = ended(gave(run, prompt(2), started(2), result(2, usage=usage(3), model_usage=more)), 2)
+    assert second.model_usage == (("claude-opus-5", TokenCount(output=3)),)

@@ -18,12 +18,14 @@ from middleware.messages import (
     MessageStarted,
     Prompt,
     PromptState,
+    Replayed,
     RequestStarted,
     Result,
     SessionClosed,
     Text,
     ToolUse,
     TurnEnded,
+    WindowSize,
     WorkState,
 )
 from middleware.stages import CancelDrop, Turns, UsageCommand
@@ -161,6 +163,15 @@ def test_nothing_overtakes() -> None:
     reply(run)
     assert run.client[2:] == [use, run.client[3], ended(1), idle]
     assert said(run)[-1] == "## Usage"
+
+
+def test_what_a_load_tells_does_not_wait() -> None:
+    """The past that a load tells again passes: the load's answer, which is of no session, would overtake it."""
+    run = StepRunner(Pipeline([UsageCommand()]))
+    past = Replayed(session=S, message=Text(session=S, text="from before"))
+    size = WindowSize(session=S, size=200_000)
+    play(run, prompt(1), started(1), past, size)
+    assert run.client == [started(1), past, size]
 
 
 def test_one_behind_the_other() -> None:

@@ -143,6 +143,46 @@ def test_agent_spares_the_background(agent: AgentProcess, model: ScriptedModel, 
     assert any("POETRY" in answer for answer in answers)
 
 
+@pytest.mark.parametrize("end", ["session/close", "session/delete", "load", "input"])
+def test_agent_of_a_session_that_ends(end: str, model: ScriptedModel, tmp_path: Path) -> None:
+    """An agent that was chosen while a turn runs keeps nobody waiting when its session ends before it can answer: the
+    prompts are cancelled, the end is answered, and other sessions go on."""
+    agent = AgentProcess(model, tmp_path / "home")
+    agent.initialize()
+    work = _with_agents(tmp_path / "work")
+    session, other = agent.new_session(work), agent.new_session(tmp_path / "other")
+    agent.answer(agent.prompt(session, "hello"))
+    model.on("stand still", [[Say("standing"), Wait(model.gate())]])
+    prompts = [agent.prompt(session, "stand still"), agent.prompt(session, "later")]
+    agent.chunk("standing")
+    _set(agent, session, "agent", "poet")
+    if end == "load":
+        params = {"cwd": str(work), "mcpServers": [], "_meta": {"claudeCode": {"options": {"model": "sonnet"}}}}
+        assert "result" in agent.answer(agent.request("session/load", {"sessionId": session, **params}))
+    elif end != "input":
+        assert "result" in agent.answer(agent.request(end, {"sessionId": session}))
+    if end != "input":
+        assert agent.answer(agent.prompt(other, "still there?"))["result"]["stopReason"] == "end_turn"
+    assert agent.close() == 0
+    assert [agent.answer(prompt)["result"]["stopReason"] for prompt in prompts] == ["cancelled", "cancelled"]
+
+
+def test_a_load_otherwise_in_the_first_turn(model: ScriptedModel, tmp_path: Path) -> None:
+    """A session that is loaded with other options in its first turn is loaded: what Claude Code has written when it is
+    closed counts, and the prompts are cancelled as by a close."""
+    work = tmp_path / "work"
+    with AgentProcess(model, tmp_path / "home") as agent:
+        agent.initialize()
+        session = agent.new_session(work)
+        model.on("stand still", [[Say("standing"), Wait(model.gate())]])
+        prompts = [agent.prompt(session, "stand still"), agent.prompt(session, "later")]
+        agent.chunk("standing")
+        params = {"cwd": str(work), "mcpServers": [], "_meta": {"claudeCode": {"options": {"model": "sonnet"}}}}
+        assert "result" in agent.answer(agent.request("session/load", {"sessionId": session, **params}))
+        assert [agent.answer(prompt)["result"]["stopReason"] for prompt in prompts] == ["cancelled", "cancelled"]
+        assert agent.answer(agent.prompt(session, "go on"))["result"]["stopReason"] == "end_turn"
+
+
 def _with_agents(work: Path) -> Path:
     place = work / ".claude" / "agents"
     place.mkdir(parents=True)
