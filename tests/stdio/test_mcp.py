@@ -58,7 +58,7 @@ def offered(seen: list[Seen], session: str) -> list[str]:
 def test_what_is_missing_is_told_once(shared: AgentProcess, session: str, model: ScriptedModel) -> None:
     """A server of the client's that does not start is told by its name, with the first prompt and never again."""
     told = '**MCP server "broken" failed to start:** Its tools are unavailable in this session. Run /mcp for the error.'
-    assert say(shared, session, "first") == [told, "echo: first"]
+    assert say(shared, session, "first") == [f"{told}\n\n", "echo: first"]
     assert say(shared, session, "second") == ["echo: second"]
 
 
@@ -154,7 +154,7 @@ def test_slow_server(shared: AgentProcess, model: ScriptedModel, tmp_path: Path)
     session = shared.new_session(tmp_path, mcpServers=servers, _meta=a_day)
     *told, answer = say(shared, session, "hello there")
     late = "Its tools are missing from this turn. Run /mcp to see whether it is."
-    assert [text for text in told if '"late"' in text] == [f'**MCP server "late" is not connected yet:** {late}']
+    assert [text for text in told if '"late"' in text] == [f'**MCP server "late" is not connected yet:** {late}\n\n']
     assert answer == "echo: hello there"
     assert gate.reached.wait(TIMEOUT)
     gate.open()
@@ -223,7 +223,7 @@ def test_needs_authentication(model: ScriptedModel, tmp_path: Path) -> None:
         with AgentProcess(model, tmp_path / "home") as agent:
             agent.initialize({"elicitation": {"form": {}}})
             session = agent.new_session(tmp_path / "work", mcpServers=[secret(server)], _meta=PATIENT)
-            assert say(agent, session, "first") == [f"**{title}:** {description}", "echo: first"]
+            assert say(agent, session, "first") == [f"**{title}:** {description}\n\n", "echo: first"]
             assert say(agent, session, "second") == ["echo: second"]
         with AgentProcess(model, tmp_path / "other home") as agent:
             agent.initialize({"session": {"notices": {}}})
