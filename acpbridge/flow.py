@@ -28,7 +28,7 @@ from .client_end import ClientEnd
 LANES = (1, 10, 8)
 """How many neighbours share a thread: what is written, what is shown, what is decided.
 
-A thread a stage would do the same (the tests of both runners run so), but a hop costs 30 us when all is idle, and 17 of
+A thread a stage would do the same (the tests of both runners run so), but a hop costs 30 us when all is idle, and 19 of
 them more than the half millisecond that a message may take from one end to the other (tests/bench).
 """
 

@@ -253,6 +253,7 @@ class OpenSession:
 
     async def again(self) -> SessionOptions:
         """What a Claude Code is started with that takes this session up where the last one left it."""
+        self.rest.begin_anew()
         loop = asyncio.get_running_loop()
         self.conversation, saved = await loop.run_in_executor(
             None, continued.where_to_go_on, self.name, self.conversation
@@ -280,6 +281,7 @@ class OpenSession:
 
     async def afresh(self, mode: str) -> SessionOptions:
         """What a Claude Code is started with that carries out a plan, in this mode and with an empty context."""
+        self.rest.begin_anew()
         sdk = replace(
             self.options.sdk,
             resume=None,

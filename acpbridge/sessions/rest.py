@@ -28,6 +28,10 @@ class Rest:
     _running: bool = attrs.field(default=False, init=False)
     _waiting: list[asyncio.Future[None]] = attrs.field(factory=list, init=False)
 
+    def begin_anew(self) -> None:
+        """Another Claude Code takes its place; the end of the old one need not have been seen."""
+        self.observe({"type": "__closed__"})
+
     def observe(self, frame: Mapping[str, Any]) -> None:
         """Read along with what it writes."""
         kind, subtype = frame.get("type"), frame.get("subtype")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import uuid
 from collections.abc import Iterator
@@ -109,9 +108,11 @@ async def _take_up(end: AgentEnd, params: Any) -> tuple[OpenSession, _Found]:
         logger.info("session {}: is started anew, since it is asked for otherwise", name)
         mode = live.choices.chosen.mode
         end.feed(Cancel(session=name))  # its prompts are cancelled, as by a close (reference 3, C3 and C45)
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(TURNS_END_WITHIN):
                 await live.rest.come()
+        except TimeoutError:
+            logger.warning("session {}: its turns did not end within {} s of the cancel", name, TURNS_END_WITHIN)
         await end.close_session(name)
         found = await _found(end, name)  # Claude Code may have written the conversation just now
     past = Past(

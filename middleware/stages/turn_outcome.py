@@ -76,10 +76,23 @@ def _failure(result: Result, error_kind: str | None) -> Failure:
 class ModelTotals:
     """The last reading of a session's running totals, to tell what one turn added to them."""
 
+    model: str = ""  # that answered last
     _totals: dict[str, TokenCount] = attrs.field(factory=dict)
+    _resumed: bool = False  # they began with a past, and were not read since
 
-    def advance(self, reading: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, TokenCount], ...]:
-        """What was added since the last reading, by model; models that added nothing are left out."""
+    def begin(self, *, resumed: bool) -> None:
+        """A session begins; the totals of one that is resumed begin with its past."""
+        self._resumed = resumed
+
+    def advance(
+        self, reading: Mapping[str, Mapping[str, Any]], usage: TokenCount
+    ) -> tuple[tuple[str, TokenCount], ...]:
+        """What was added since the last reading, by model; models that added nothing are left out.
+
+        The first reading of a resumed session cannot tell its turn from the past: all that its result says was used
+        (`usage`) is the answering model's then (reference 2.7).
+        """
+        first, self._resumed = self._resumed and bool(reading), self._resumed and not reading
         added = []
         for model, figures in reading.items():
             total = TokenCount(
@@ -92,7 +105,7 @@ class ModelTotals:
             self._totals[model] = total
             if more.total:
                 added.append((model, more))
-        return tuple(added)
+        return ((_closest(self.model, reading), usage),) if first else tuple(added)
 
 
 def common_prefix(one: str, other: str) -> int:
@@ -105,7 +118,7 @@ def common_prefix(one: str, other: str) -> int:
     return length
 
 
-def closest(model: str, names: Iterable[str]) -> str:
+def _closest(model: str, names: Iterable[str]) -> str:
     """Which of these names is this model's: the one that begins most like it."""
     return max(names, key=lambda name: common_prefix(name, model))
 

@@ -51,7 +51,7 @@ from middleware.stage import Context, Expired, Outcome, Stage, on
 
 from .live_subagents import LiveSubagents
 from .open_turns import OpenTurns, Turn
-from .turn_outcome import ModelTotals, closest, is_autonomous, outcome_of
+from .turn_outcome import ModelTotals, is_autonomous, outcome_of
 
 BACKSTOP = 30.0
 """Seconds from the first cancel after which a stopped turn is answered although Claude Code says nothing (C43)."""
@@ -73,8 +73,6 @@ class _Session:
     error: str | None = None  # what the last complete message said went wrong
     refused: bool = False  # the person refused so that the turn ends: its result is an error
     totals: ModelTotals = attrs.field(factory=ModelTotals)
-    resumed: bool = False  # the running totals began with a past, and none of them was read yet
-    model: str = ""  # that answered last
 
 
 @attrs.frozen
@@ -210,13 +208,13 @@ class Turns(Stage):
 
     @on(SessionOpened)
     def _opened(self, message: SessionOpened, context: Context) -> Outcome:
-        self._session(message.session).resumed = message.resumed
+        self._session(message.session).totals.begin(resumed=message.resumed)
         return message
 
     @on(MessageStarted)
     def _message_started(self, message: MessageStarted, context: Context) -> Outcome:
         if message.parent is None and message.model is not None:
-            self._session(message.session).model = message.model
+            self._session(message.session).totals.model = message.model
         return message
 
     @on(RequestStarted)
@@ -229,9 +227,7 @@ class Turns(Stage):
         session, name = self._session(message.session), message.session
         session.open.named = session.open.named or bool(message.prompts)
         session.requested = False
-        by_model = session.totals.advance(message.model_usage)
-        if session.resumed and message.model_usage:  # a reading without one before says nothing of its turn (2.7)
-            session.resumed, by_model = False, ((closest(session.model, message.model_usage), message.usage),)
+        by_model = session.totals.advance(message.model_usage, message.usage)
         shown, session.shown = session.shown, False
         noticed, session.noticed = message.text.strip() in session.noticed, set()
         error, session.error = session.error, None

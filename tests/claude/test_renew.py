@@ -177,3 +177,22 @@ def test_a_request_that_meets_the_renewal(monkeypatch: pytest.MonkeyPatch) -> No
         await scene.end()
 
     run(play())
+
+
+def test_a_close_during_the_renewal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that is closed while another Claude Code is to come is over when the close returns: nothing follows."""
+
+    async def play() -> None:
+        scene = Scene(monkeypatch)
+        await scene.begin()
+        scene.rest.set()
+        renewal = scene.renew()
+        while scene.session.process_id is not None:
+            await asyncio.sleep(0)
+        await scene.session.close()
+        told = len(scene.fed)
+        assert await renewal
+        await asyncio.gather(*scene.tasks, return_exceptions=True)
+        assert len(scene.fed) == told
+
+    run(play())

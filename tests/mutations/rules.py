@@ -323,6 +323,20 @@ RULES = (
         f"{IN_DROP}test_a_message_is_not_cut_in_the_middle",
     ),
     Rule(
+        "Pieces of messages without a name are dropped one by one.",
+        WINDOW,
+        "            if text.message is None:\n",
+        "            if False:\n",
+        f"{IN_DROP}test_messages_without_names",
+    ),
+    Rule(
+        "A compaction of stopped work is not shown.",
+        DROP,
+        "@on(ToolInput, Usage, Compaction, CompactionSummary)",
+        "@on(ToolInput, Usage)",
+        f"{IN_DROP}test_a_compaction",
+    ),
+    Rule(
         "Another message of the lane does not.",
         WINDOW,
         "return text.parent in self._cut and self._cut[text.parent] == text.message",

@@ -83,3 +83,12 @@ def test_a_prompt_before_the_state() -> None:
         await asyncio.wait_for(waiting, 5)
 
     asyncio.run(play())
+
+
+def test_another_takes_its_place() -> None:
+    """What the old Claude Code did in the background is over with it, also where its end was not seen."""
+    rest = Rest(has_prompts=lambda: False)
+    rest.observe({"type": "system", "subtype": "background_tasks_changed", "tasks": [{"task_id": "t"}]})
+    assert rest.tasks
+    rest.begin_anew()
+    assert not rest.tasks

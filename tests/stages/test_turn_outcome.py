@@ -124,28 +124,30 @@ def reading(**counts: Any) -> dict[str, dict[str, Any]]:
 def test_running_totals() -> None:
     """What a turn used is the difference of two readings, by model; a model that added nothing is left out."""
     totals = ModelTotals()
-    assert totals.advance(reading(opus=5, haiku=2)) == (("opus", TokenCount(output=5)), ("haiku", TokenCount(output=2)))
-    assert totals.advance(reading(opus=9, haiku=2)) == (("opus", TokenCount(output=4)),)
-    assert totals.advance({}) == ()
-    assert totals.advance(reading(opus=10)) == (("opus", TokenCount(output=1)),)
+    assert totals.advance(reading(opus=5, haiku=2), TokenCount()) == (
+        ("opus", TokenCount(output=5)),
+        ("haiku", TokenCount(output=2)),
+    )
+    assert totals.advance(reading(opus=9, haiku=2), TokenCount()) == (("opus", TokenCount(output=4)),)
+    assert totals.advance({}, TokenCount()) == ()
+    assert totals.advance(reading(opus=10), TokenCount()) == (("opus", TokenCount(output=1)),)
 
 
 def test_totals_that_begin_anew() -> None:
     """A counter that went back began anew: then the reading itself is what was used (reference 2.7)."""
     totals = ModelTotals()
-    totals.advance({"opus": {"inputTokens": 100, "outputTokens": 5}})
-    used = totals.advance({"opus": {"inputTokens": 40, "outputTokens": 6}})
+    totals.advance({"opus": {"inputTokens": 100, "outputTokens": 5}}, TokenCount())
+    used = totals.advance({"opus": {"inputTokens": 40, "outputTokens": 6}}, TokenCount())
     assert used == (("opus", TokenCount(input=40, output=6)),)
-    more = totals.advance({"opus": {"inputTokens": 41, "outputTokens": 6}})
+    more = totals.advance({"opus": {"inputTokens": 41, "outputTokens": 6}}, TokenCount())
     assert more == (("opus", TokenCount(input=1)),)
 
 
 @pytest.mark.parametrize("value", [None, "7", float("nan"), float("inf"), -3, [], {}])
 def test_totals_that_are_no_numbers(value: object) -> None:
     """A count that is missing, or no number, counts as zero."""
-    assert ModelTotals().advance({"opus": {"outputTokens": value, "inputTokens": 2}}) == (
-        ("opus", TokenCount(input=2)),
-    )
+    used = ModelTotals().advance({"opus": {"outputTokens": value, "inputTokens": 2}}, TokenCount())
+    assert used == (("opus", TokenCount(input=2)),)
 
 
 @given(st.lists(st.integers(min_value=0, max_value=1000)))
@@ -154,6 +156,6 @@ def test_the_parts_add_up(growth: list[int]) -> None:
     totals, total, counted = ModelTotals(), 0, TokenCount()
     for more in growth:
         total += more
-        for _, used in totals.advance(reading(opus=total)):
+        for _, used in totals.advance(reading(opus=total), TokenCount()):
             counted += used
     assert counted == TokenCount(output=total)
