@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from acpbridge.claude.members import text_or_none
 from middleware import acp
 from middleware.errors import Failure
 from middleware.messages import Message, ModelNames, Notice
@@ -94,9 +95,9 @@ class Choices:
         current = modes.normalized(info.get("current_permission_mode")) or modes.DEFAULT
         rows = tuple(models.offered(models.rows_of(info), self.listed()))
         answer = await self.ask("get_settings")
-        agents, reason = config_options.custom_agents(info), info.get("fast_mode_disabled_reason")
+        agents, reason = config_options.custom_agents(info), text_or_none(info, "fast_mode_disabled_reason")
         self._effort_chosen = self._fast_ended = False
-        chosen = attrs.evolve(self.chosen, mode=current, rows=rows, agents=agents, fast_reason=_text(reason))
+        chosen = attrs.evolve(self.chosen, mode=current, rows=rows, agents=agents, fast_reason=reason)
         self.chosen = self._settled(chosen, answer)
         self._open = True
         if rows and self.chosen.row is None and self.listed() is not None:
@@ -184,7 +185,7 @@ class Choices:
 
         A pause after a rate limit, and a reason that nobody could do something about, is none of the person's business.
         """
-        state, reason = frame.get("fast_mode_state"), _text(frame.get("fast_mode_disabled_reason"))
+        state, reason = frame.get("fast_mode_state"), text_or_none(frame, "fast_mode_disabled_reason")
         if state not in ("on", "off"):
             return []
         why = config_options.FAST_REASONS.get(reason or "") if state == "off" else None
@@ -331,7 +332,3 @@ class Choices:
         except ControlError as error:
             raise RequestRefused(Failure.invalid_params(str(error))) from error
         return answer if isinstance(answer, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
